@@ -45,5 +45,64 @@ TEST_F(RunPlaceTest, IsHeldByAProcessWithoutANumberToo) {
   EXPECT_EQ(run->finish().exit_code, 143);
 }
 
+// `latest` moves to a run that begins meanwhile; the resumed one goes on in its own folder.
+TEST_F(RunPlaceTest, IsTheFolderThatALinkLedToAtTheStart) {
+  for (const char* named : {"runs/latest", "runs/latest/", "runs/latest//", "runs/latest/.",
+                            "runs/latest/checkpoint.safetensors"}) {
+    fs::remove_all(folder / "runs");
+    ASSERT_EQ(quick("runs/a").exit_code, 0);
+    const auto resumed = long_run("runs/a", {"--resume", folder / named});
+    ASSERT_EQ(quick("runs/a", {"RNG_SEED", "4"}).exit_code, 0);
+    EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a.2") << named;
+    const std::string other = checkpoint("runs/a.2");
+    resumed->send_signal(SIGINT);
+    const Outcome ended = resumed->finish();
+    EXPECT_EQ(ended.exit_code, 130) << ended.err;
+    EXPECT_TRUE(checkpoint("runs/a.2") == other) << named;
+    EXPECT_FALSE(checkpoint("runs/a") == other) << named;
+    const std::string real = folder / "runs/a";
+    EXPECT_NE(ended.out.find("lockstep train " + real + "/config.yaml --resume " + real + "\n"),
+              std::string::npos)
+        << ended.out;
+  }
+}
+
+TEST_F(RunPlaceTest, ALinkWithASlashFallsBackAsTheLinkDoes) {
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  const std::string link = folder / "runs/latest", run = folder / "runs/a";
+  fs::remove(link);
+  fs::create_directory_symlink("a.9", link);
+  const std::string said = "takes " + run + " instead of " + link + "/, which leads to ";
+  const Outcome written = run_lockstep({"export", link + "/", "-o", folder / "out.onnx"});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_NE(written.err.find(said), std::string::npos) << written.err;
+  EXPECT_NE(written.out.find("weights from " + run + "/checkpoint.safetensors"), std::string::npos)
+      << written.out;
+  const std::string missing = folder / "none.png";
+  expect_refused(run_lockstep({"infer", link + "/", missing}), {said, "none.png"});
+  const Outcome longer = train("runs/a", {"--resume", link + "/", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.err.find(said), std::string::npos) << longer.err;
+  EXPECT_EQ(fs::read_symlink(link), "a");
+}
+
+// The link never leads to itself.
+TEST_F(RunPlaceTest, AFileBelowTheLinkIsResumedInItsRun) {
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  const Outcome longer = train("runs/a", {"--resume", folder / "runs/latest/checkpoint.safetensors",
+                                          "SOLVER.MAX_ITER", "9"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.out;
+  EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
+  ASSERT_EQ(train("runs/b", {"SOLVER.MAX_ITER", "9"}).exit_code, 0);
+  EXPECT_TRUE(checkpoint("runs/a") == checkpoint("runs/b"));
+  // A new run in an empty folder that the link leads to.
+  fs::create_directory(folder / "runs/c");
+  fs::remove(folder / "runs/latest");
+  fs::create_directory_symlink("c", folder / "runs/latest");
+  ASSERT_EQ(quick("runs/latest").exit_code, 0);
+  EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "c");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -25,13 +25,6 @@ bool usable(const std::string& folder, const WhyNot& why_not, std::string& why) 
   return why.empty();
 }
 
-// Where a link leads, whether something is there or not.
-fs::path target_of(const fs::path& link) {
-  std::error_code trouble;
-  const fs::path target = fs::read_symlink(link, trouble);
-  return target.is_absolute() ? target : link.parent_path() / target;
-}
-
 }  // namespace
 
 ChosenRun choose_run(const std::string& series, const WhyNot& why_not) {
@@ -89,9 +82,10 @@ std::string other_network(const TrainingModel& model, const std::string& checkpo
                          : join("another network, which lacks ", first_listed(missing, kMostNamed));
 }
 
-std::string run_meant_by(const std::string& folder, const Say& say) {
-  const fs::path link(folder);
+std::string run_meant_by(const std::string& named, const Say& say) {
+  const fs::path link = without_slashes(named);
   std::error_code trouble;
+  const std::string folder = fs::is_directory(link, trouble) ? link.string() : named;
   if (link.filename() != "latest" || !fs::is_symlink(link, trouble)) return folder;
   const std::string target = target_of(link).string();
   if (fs::is_directory(target, trouble) && lacks_checkpoint(target).empty()) return folder;

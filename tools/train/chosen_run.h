@@ -33,10 +33,10 @@ std::string lacks_checkpoint(const std::string& folder);
 // Names the parameters that differ between checkpoint and model; "" if none do.
 std::string other_network(const TrainingModel& model, const std::string& checkpoint);
 
-// `folder`, unless it is the link runs/latest to a run without a checkpoint: then the newest run of
-// its series that has one. Says so by `say`, if that is given.
+// The folder `named`, without trailing slashes, unless it is the link runs/latest to a run without
+// a checkpoint: then the newest run of its series that has one. Says so by `say`, if that is given.
 using Say = std::function<void(const std::string& line)>;
-std::string run_meant_by(const std::string& folder, const Say& say);
+std::string run_meant_by(const std::string& named, const Say& say);
 
 // Tells people, on stderr.
 void say_on_terminal(const std::string& line);

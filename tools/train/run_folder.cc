@@ -23,12 +23,6 @@ namespace fs = std::filesystem;
 constexpr const char* kLock = ".lock";
 constexpr const char* kBegun = "begun";  // the lock's second line, once a step is done
 
-// Removes a trailing /.
-fs::path plain(const std::string& series) {
-  const fs::path path(series);
-  return path.has_filename() ? path : path.parent_path();
-}
-
 fs::path numbered(const fs::path& series, int number) {
   return number == 1 ? series : fs::path(join(series.string(), ".", number));
 }
@@ -152,7 +146,7 @@ void remove_empty(fs::path folder, const fs::path& highest) {
 }  // namespace
 
 std::unique_ptr<RunLock> start_next_run(const std::string& series) {
-  const fs::path first = plain(series);
+  const fs::path first = without_slashes(series);
   const std::string name = first.filename().string();
   check(!name.empty() && name != "." && name != "..", "OUTPUT_DIR is '", series,
         "', should end with the name of a folder");
@@ -182,7 +176,7 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
 }
 
 std::vector<std::string> runs_of(const std::string& series) {
-  const fs::path first = plain(series);
+  const fs::path first = without_slashes(series);
   std::vector<std::string> runs;
   for (int number = last_number(first); number > 0; --number)
     if (const fs::path folder = numbered(first, number);
@@ -192,9 +186,31 @@ std::vector<std::string> runs_of(const std::string& series) {
 }
 
 std::string series_with(const std::string& folder) {
-  const fs::path path = plain(folder);
+  const fs::path path = without_slashes(folder);
   const fs::path series = path.parent_path() / path.stem();
   return number_of(path, series) > 1 ? series.string() : path.string();
+}
+
+fs::path without_slashes(const std::string& named) {
+  fs::path path(named);
+  while (path.has_parent_path() && path.has_relative_path() &&
+         (!path.has_filename() || path.filename() == "."))
+    path = path.parent_path();
+  return path;
+}
+
+fs::path target_of(const fs::path& link) {
+  std::error_code trouble;
+  const fs::path target = without_slashes(fs::read_symlink(link, trouble).string());
+  return target.is_absolute() ? target : link.parent_path() / target;
+}
+
+std::string real_folder(const std::string& named) {
+  fs::path folder = without_slashes(named);
+  std::error_code trouble;
+  if (!fs::is_directory(folder, trouble)) return folder.string();
+  while (fs::is_symlink(folder, trouble)) folder = target_of(folder);
+  return folder.string();
 }
 
 std::optional<std::string> held_by(const std::string& folder) {
@@ -212,7 +228,7 @@ std::string step_in(const std::string& folder) { return folder + "/step.onnx"; }
 
 void point_latest_to(const std::string& folder) {
   const fs::path path(folder), parent = path.parent_path();
-  if (parent.filename() != "runs") return;
+  if (parent.filename() != "runs" || path.filename() == "latest") return;
   const fs::path latest = parent / "latest", next = parent / join(".latest.", getpid());
   std::error_code trouble;  // a convenience: not worth ending a run
   if (fs::exists(fs::symlink_status(latest, trouble)) && !fs::is_symlink(latest, trouble)) return;

@@ -39,6 +39,14 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series);
 std::vector<std::string> runs_of(const std::string& series);
 // The series that a folder belongs to by its name: runs/c of runs/c.3.
 std::string series_with(const std::string& folder);
+// The folder that a run works in, without links and trailing slashes: runs/c of runs/latest/. The
+// link moves as soon as another run of the series saves. Missing folders keep their names.
+std::string real_folder(const std::string& named);
+// Without trailing slashes, which would hide that the last part is a link.
+std::filesystem::path without_slashes(const std::string& named);
+// Where a link leads, whether something is there or not.
+std::filesystem::path target_of(const std::filesystem::path& link);
+
 // If a run holds the folder: ", process 123", or "" where its lock names no process.
 std::optional<std::string> held_by(const std::string& folder);
 // Whether a run has ever begun there.

@@ -21,11 +21,9 @@ std::string command_for_previous(const std::string& folder) {
 }
 
 // The place of a run that has been chosen, or named.
-RunPlace place_in(std::string folder) {
+RunPlace place_in(const std::string& named) {
+  const std::string folder = real_folder(named);
   std::error_code trouble;
-  // runs/latest is a link; missing folders keep their names
-  if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
-    folder = fs::proximate(real).string();
   check(fs::exists(checkpoint_in(folder), trouble), "--resume: '", folder,
         "' contains no checkpoint.safetensors", offer_of_previous(folder));
   return {std::make_unique<RunLock>(folder), checkpoint_in(folder)};
@@ -114,8 +112,10 @@ RunPlace place_of(const std::string& series, const Resume& resume, const ResumeR
   if (!resume.wanted) return {start_next_run(series), ""};
   std::error_code trouble;
   if (fs::is_regular_file(resume.in, trouble)) {
-    const std::string folder = fs::path(resume.in).parent_path().string();
-    return {std::make_unique<RunLock>(folder.empty() ? "." : folder), resume.in};
+    const fs::path file(resume.in);
+    const std::string folder =
+        file.has_parent_path() ? real_folder(file.parent_path().string()) : ".";
+    return {std::make_unique<RunLock>(folder), join(folder, "/", file.filename().string())};
   }
   if (resume.in.empty() || resume.in == "auto") return newest_place(series, resume, rules);
   return place_in(run_meant_by(resume.in, rules.say));
