@@ -104,5 +104,33 @@ TEST_F(RunPlaceTest, AFileBelowTheLinkIsResumedInItsRun) {
   EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "c");
 }
 
+// A disk that was unmounted, a run that was removed, two links to each other.
+TEST_F(RunPlaceTest, NoLinkThatLeadsNowhereIsInTheWay) {
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  fs::create_symlink("nowhere", folder / "runs/a.2");
+  fs::create_symlink("a.3", folder / "runs/a.3");
+  Outcome started = quick("runs/a");
+  EXPECT_EQ(started.exit_code, 0) << started.err;
+  EXPECT_TRUE(fs::exists(folder / "runs/a.4/model.onnx"));
+  started = train("runs/a", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(started.exit_code, 0) << started.err;
+  EXPECT_NE(started.out.find("/runs/a.4"), std::string::npos) << started.out;
+  fs::remove_all(folder / "runs/a.4");
+  EXPECT_EQ(quick("runs/a", {"--resume", "auto", "MODEL.HIDDEN", "[8]"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "runs/a.4/model.onnx"));
+
+  // Without a number there is no next name.
+  for (const char* target : {"nowhere", "b"}) {
+    const std::string link = folder / "runs/b";
+    fs::remove(link);
+    fs::create_symlink(target, link);
+    for (const char* name : {"runs/b", "runs/b/"})
+      expect_refused(quick(name),
+                     {"OUTPUT_DIR: the link '" + link + "' leads to '" + (folder / "runs") + "/" +
+                      target + "', which is no folder; remove the link, or create the folder"});
+    EXPECT_TRUE(fs::is_symlink(link));
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -136,6 +136,20 @@ fs::path first_missing(fs::path folder) {
   return missing;
 }
 
+// Whether a file has the name, or a link that leads to no folder.
+bool is_taken(const fs::path& name) {
+  std::error_code trouble;
+  return fs::exists(fs::symlink_status(name, trouble)) && !fs::is_directory(name, trouble);
+}
+
+// A series cannot begin where its own name is a link to nothing.
+void check_link(const fs::path& first) {
+  std::error_code trouble;
+  check(!is_taken(first) || !fs::is_symlink(first, trouble), "the link '", first.string(),
+        "' leads to '", target_of(first).string(),
+        "', which is no folder; remove the link, or create the folder");
+}
+
 // Removes `folder` and those above it up to `highest`, unless something lies in them.
 void remove_empty(fs::path folder, const fs::path& highest) {
   std::error_code trouble;  // a leftover folder: not worth ending a run
@@ -155,7 +169,8 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
     above = first_missing(first.parent_path());
     for (int number = std::max(last_number(first), 1);; ++number) {
       const fs::path folder = numbered(first, number);
-      if (number > 1 && fs::exists(folder) && !fs::is_directory(folder)) continue;
+      if (number > 1 && is_taken(folder)) continue;
+      check_link(folder);
       make_folder(folder.string());
       if (!holds_no_result(folder)) continue;
       // Of two simultaneous attempts one succeeds.
@@ -178,9 +193,10 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
 std::vector<std::string> runs_of(const std::string& series) {
   const fs::path first = without_slashes(series);
   std::vector<std::string> runs;
+  std::error_code trouble;
   for (int number = last_number(first); number > 0; --number)
     if (const fs::path folder = numbered(first, number);
-        fs::is_directory(folder) && !holds_nothing(folder))
+        fs::is_directory(folder, trouble) && !holds_nothing(folder))
       runs.push_back(folder.string());
   return runs;
 }
