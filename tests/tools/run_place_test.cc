@@ -132,5 +132,68 @@ TEST_F(RunPlaceTest, NoLinkThatLeadsNowhereIsInTheWay) {
   }
 }
 
+TEST_F(RunPlaceTest, WithAPreviousCheckpointOnlyOffersIt) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "14"}).exit_code, 0);
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "14"}).exit_code, 0);
+  const std::string first = folder / "run", second = folder / "run.2";
+  const std::string previous = second + "/checkpoint.previous.safetensors";
+  fs::remove(second + "/checkpoint.safetensors");
+  ASSERT_TRUE(fs::exists(previous));
+  const std::string own = config("OUTPUT_DIR: " + first + "\n" + kTrainingConfig);
+  const std::string gone = "the previous checkpoint, from iteration 7, is intact; ";
+  const std::string picture = folder / "none.png";
+  expect_refused(run_lockstep({"train", own, "--resume"}),
+                 {gone + "continue from it with:  lockstep train " + second +
+                  "/config.yaml --resume " + previous});
+  expect_refused(run_lockstep({"train", own, "--resume", "auto"}), {gone});
+  expect_refused(run_lockstep({"test", own}),
+                 {gone + "use it with:  lockstep test " + own + " --weights " + previous});
+  for (const std::string& source : {own, second})
+    expect_refused(run_lockstep({"infer", source, picture}),
+                   {gone + "use it with:  lockstep infer " + second + " --weights " + previous});
+  expect_refused(run_lockstep({"export", second, "-o", folder / "no.onnx"}),
+                 {second + "' contains no checkpoint.safetensors; " + gone +
+                  "use it with:  lockstep export " + previous});
+  EXPECT_FALSE(fs::exists(folder / "no.onnx"));
+  EXPECT_EQ(run_lockstep({"export", previous, "-o", folder / "out.onnx"}).exit_code, 0);
+  expect_refused(run_lockstep({"infer", second, picture, "--weights", previous}), {"none.png"});
+}
+
+TEST_F(RunPlaceTest, OfOthersWithAPreviousCheckpointOnlyIsPassedOver) {
+  ASSERT_EQ(quick("run").exit_code, 0);
+  const std::string first = folder / "run", second = folder / "run.2";
+  const std::string picture = folder / "none.png";
+  const auto without_newest = [&](const std::vector<std::string>& other) {
+    fs::remove_all(second);
+    std::vector<std::string> more{"SOLVER.MAX_ITER", "14"};
+    more.insert(more.end(), other.begin(), other.end());
+    EXPECT_EQ(train("run", more).exit_code, 0);
+    fs::remove(second + "/checkpoint.safetensors");
+  };
+  without_newest({"TRAIN.BATCH_SIZE", "20"});
+  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.err.find("passed over: " + second + " ("), std::string::npos) << longer.err;
+  EXPECT_NE(longer.err.find("was saved with TRAIN.BATCH_SIZE 20"), std::string::npos) << longer.err;
+  without_newest({"MODEL.HIDDEN", "[32, 17]"});
+  const std::string said = "takes " + first + "; passed over: " + second + " (another network, ";
+  for (const char* resume : {"auto", ""}) {
+    std::vector<std::string> more{"--resume"};
+    if (*resume != 0) more.emplace_back(resume);
+    more.insert(more.end(), {"SOLVER.MAX_ITER", "9"});
+    longer = train("run", more);
+    EXPECT_EQ(longer.exit_code, 0) << longer.err;
+    EXPECT_NE(longer.err.find(said), std::string::npos) << longer.err;
+  }
+  const std::string own = config("OUTPUT_DIR: " + first + "\n" + kTrainingConfig);
+  const Outcome tested = run_lockstep({"test", own});
+  EXPECT_EQ(tested.exit_code, 0) << tested.err;
+  EXPECT_NE(tested.err.find(said), std::string::npos) << tested.err;
+  expect_refused(run_lockstep({"infer", own, picture}), {said, "none.png"});
+  const Outcome begun = quick("run", {"--resume", "auto", "MODEL.HIDDEN", "[8]"});
+  EXPECT_EQ(begun.exit_code, 0) << begun.err;
+  EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "graph/io.h"
+#include "graph/printable.h"
 #include "runtime/state/checkpoint.h"
 #include "tools/command.h"
 #include "tools/config/not_done.h"
@@ -13,6 +14,7 @@
 #include "tools/text/network.h"
 #include "tools/train/chosen_run.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/run_place.h"
 #include "tools/train/weights.h"
 #include "tools/written_files.h"
 
@@ -45,6 +47,15 @@ TensorType picture_of(const Graph& graph) {
   for (Value input : graph.inputs())
     if (!graph.literal(input)) return graph.type(input);
   return {};
+}
+
+// The remedy where a run's newest checkpoint is not there.
+std::string offer_for_export(const std::string& folder) {
+  const std::string previous = previous_of(checkpoint_in(folder));
+  const std::string offer =
+      offer_of_previous(folder, "use it with:  lockstep export " + shell_word(previous));
+  return !offer.empty() ? offer
+                        : "; a run writes one every TRAIN.SNAPSHOT_ITERS iterations and at the end";
 }
 
 // Describes the network for people. Throws for a network that `infer` could not use.
@@ -101,9 +112,8 @@ void add_export(CLI::App& app, Command& chosen) {
             "' is already a model; export takes a run's folder or weights (.safetensors), and a "
             "model "
             "only with --portable");
-      check(fs::exists(weights), "'", folder,
-            "' contains no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS "
-            "iterations and at the end");
+      check(fs::exists(weights), "'", folder, "' contains no checkpoint.safetensors",
+            offer_for_export(folder));
       check_weights(weights);
       const std::string step = step_in(folder.empty() ? "." : folder);
       check_output(options->output, [&] { return files_kept(weights, step); });

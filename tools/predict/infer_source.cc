@@ -2,7 +2,9 @@
 
 #include <filesystem>
 
+#include "graph/printable.h"
 #include "operators/all.h"
+#include "runtime/state/checkpoint.h"
 #include "tools/classification/config.h"
 #include "tools/classification/network.h"
 #include "tools/detection/network.h"
@@ -14,6 +16,7 @@
 #include "tools/text/types.h"
 #include "tools/train/chosen_run.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/run_place.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -30,7 +33,7 @@ std::string series_in(const ConfigFiles& files) {
 
 // Why the checkpoint is not of the file's network.
 std::string other_network_than(const ConfigFiles& files, const std::string& folder) {
-  const std::string checkpoint = checkpoint_in(folder);
+  const std::string checkpoint = last_checkpoint_in(folder);
   if (is_detector(files, {})) {
     const DetectorConfig config = read_detector_config(files, {});
     const DetectionShape& shape = config.network.shape;
@@ -92,6 +95,13 @@ InferSource source_of_model(const InferOptions& options) {
   return {folder.string(), options.source, files, std::move(model)};
 }
 
+// How to infer with the weights of a run whose newest checkpoint is gone.
+std::string offer_for_infer(const std::string& folder) {
+  return offer_of_previous(folder,
+                           join("use it with:  lockstep infer ", shell_word(folder), " --weights ",
+                                shell_word(previous_of(checkpoint_in(folder)))));
+}
+
 }  // namespace
 
 // A run is configured as its folder says, whatever has become of the file that began it.
@@ -101,7 +111,8 @@ InferSource source_of(const InferOptions& options) {
   InferSource source{
       folder, options.weights.empty() ? checkpoint_in(folder) : options.weights, {}, {}};
   if (fs::exists(config)) source.config = config_files(config);
-  check(fs::exists(source.weights), "'", source.weights, "' does not exist");
+  check(fs::exists(source.weights), "'", source.weights, "' does not exist",
+        options.weights.empty() ? offer_for_infer(folder) : "");
   check_weights(source.weights);
   return source;
 }

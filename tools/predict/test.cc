@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "graph/error.h"
+#include "graph/printable.h"
+#include "runtime/state/checkpoint.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/control/control_config.h"
@@ -23,7 +25,7 @@ std::string weights_for(const WeightsWanted& wanted) {
   }
   const ChosenRun chosen = choose_run(wanted.series, [&](const std::string& folder) {
     const std::string why = lacks_checkpoint(folder);
-    return why.empty() ? wanted.other_network(checkpoint_in(folder)) : why;
+    return why.empty() ? wanted.other_network(last_checkpoint_in(folder)) : why;
   });
   check(!chosen.folder.empty() || !chosen.passed_over.empty(), wanted.config,
         ": there is no run in '", wanted.series, "' yet; `lockstep train ", wanted.config,
@@ -33,7 +35,10 @@ std::string weights_for(const WeightsWanted& wanted) {
   if (const std::string said = text_of(chosen); wanted.says && !said.empty()) say_on_terminal(said);
   const std::string checkpoint = checkpoint_in(chosen.folder);
   check(std::filesystem::exists(checkpoint), "'", chosen.folder,
-        "' contains no checkpoint.safetensors", offer_of_previous(chosen.folder),
+        "' contains no checkpoint.safetensors",
+        offer_of_previous(chosen.folder,
+                          join("use it with:  lockstep test ", shell_word(wanted.config),
+                               " --weights ", shell_word(previous_of(checkpoint)))),
         "; --weights FILE selects other weights");
   check_weights(checkpoint);
   return checkpoint;

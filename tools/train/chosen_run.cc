@@ -61,6 +61,12 @@ std::string lacks_checkpoint(const std::string& folder) {
              : "contains no checkpoint.safetensors";
 }
 
+std::string last_checkpoint_in(const std::string& folder) {
+  const std::string newest = checkpoint_in(folder), previous = previous_of(newest);
+  std::error_code trouble;
+  return !fs::exists(newest, trouble) && fs::exists(previous, trouble) ? previous : newest;
+}
+
 std::string other_network(const TrainingModel& model, const std::string& checkpoint) {
   constexpr std::size_t kMostNamed = 2;
   std::map<std::string, TensorType> stored;

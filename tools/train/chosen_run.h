@@ -30,6 +30,9 @@ std::string reasons_of(const ChosenRun& chosen);
 
 // Says why a run cannot go on: neither of its checkpoints is there. "" if one is.
 std::string lacks_checkpoint(const std::string& folder);
+// The checkpoint that tells the run's network and settings: the previous one where only that is
+// left.
+std::string last_checkpoint_in(const std::string& folder);
 // Names the parameters that differ between checkpoint and model; "" if none do.
 std::string other_network(const TrainingModel& model, const std::string& checkpoint);
 

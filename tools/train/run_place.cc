@@ -77,14 +77,17 @@ std::string resuming_command(const std::string& folder) {
 }
 
 std::string offer_of_previous(const std::string& folder) {
+  return offer_of_previous(folder, join("continue from it with:  ", command_for_previous(folder)));
+}
+
+std::string offer_of_previous(const std::string& folder, const std::string& use) {
   const std::string previous = previous_of(checkpoint_in(folder));
   std::error_code trouble;
   if (!fs::exists(previous, trouble)) return "";
   try {
     const int64_t steps =
         whole_number(checkpoint_metadata(previous), "steps", 0, kMostSteps, previous);
-    return join("; the previous checkpoint, from iteration ", steps,
-                ", is intact; continue from it with:  ", command_for_previous(folder));
+    return join("; the previous checkpoint, from iteration ", steps, ", is intact; ", use);
   } catch (const Error& error) {
     return join("; the previous checkpoint cannot be used either: ", error.what());
   }
@@ -92,7 +95,7 @@ std::string offer_of_previous(const std::string& folder) {
 
 ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas) {
   const auto other_settings = [&task, replicas](const std::string& folder) -> std::string {
-    const std::string path = checkpoint_in(folder);
+    const std::string path = last_checkpoint_in(folder);
     const Metadata now = to_be_remembered(task);
     Metadata saved = read_safetensors_header(path).metadata;
     renew(saved, now, task.remembered_before(), path);
@@ -103,9 +106,10 @@ ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas) {
     }
     return "";
   };
-  return {
-      [&model](const std::string& folder) { return other_network(model, checkpoint_in(folder)); },
-      other_settings, say_on_terminal};
+  return {[&model](const std::string& folder) {
+            return other_network(model, last_checkpoint_in(folder));
+          },
+          other_settings, say_on_terminal};
 }
 
 RunPlace place_of(const std::string& series, const Resume& resume, const ResumeRules& rules) {

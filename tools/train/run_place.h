@@ -40,5 +40,7 @@ std::string resuming_command(const std::string& folder);
 // For errors about the folder's newest checkpoint, damaged or gone: offers the one before it, if
 // that is whole; "" if there is none.
 std::string offer_of_previous(const std::string& folder);
+// Offers the previous checkpoint to a command that does not train: `use` says how to name the file.
+std::string offer_of_previous(const std::string& folder, const std::string& use);
 
 }  // namespace lockstep
