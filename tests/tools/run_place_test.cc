@@ -1,5 +1,8 @@
 // Which folder a run works in: one that is busy, a link, one whose newest checkpoint is gone.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -193,6 +196,47 @@ TEST_F(RunPlaceTest, OfOthersWithAPreviousCheckpointOnlyIsPassedOver) {
   const Outcome begun = quick("run", {"--resume", "auto", "MODEL.HIDDEN", "[8]"});
   EXPECT_EQ(begun.exit_code, 0) << begun.err;
   EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
+}
+
+// A scheduler that starts a job twice gets one run, not two that each believe to be the only one.
+TEST_F(RunPlaceTest, IsBegunByOneOfSimultaneousAutos) {
+  std::vector<std::unique_ptr<Program>> runs;
+  for (int i = 0; i < 4; ++i)
+    runs.push_back(std::make_unique<Program>(std::vector<std::string>{
+        "train", config(), "OUTPUT_DIR", folder / "run", "--resume", "auto", "TRAIN.SNAPSHOT_ITERS",
+        "1000000", "SOLVER.MAX_ITER", "1000000"}));
+  int began = 0;
+  for (const auto& run : runs) {
+    if (run->wait_for("iter     20")) {
+      ++began;
+      continue;
+    }
+    expect_refused(run->finish(), {"/run' is in use by another run, process "});
+  }
+  EXPECT_EQ(began, 1);
+  EXPECT_TRUE(fs::exists(folder / "run/metrics.jsonl"));
+  EXPECT_FALSE(fs::exists(folder / "run.2"));
+}
+
+// A run that has its folder, and nothing in it yet.
+TEST_F(RunPlaceTest, OfARunThatIsJustBeginningIsInUse) {
+  ASSERT_EQ(quick("run").exit_code, 0);
+  const std::string lock = folder / "run.2/.lock";
+  fs::create_directory(folder / "run.2");
+  write_file(lock, "77\n");
+  const int file = open(lock.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(file, LOCK_EX | LOCK_NB), 0);
+  for (const char* resume : {"auto", ""}) {
+    std::vector<std::string> more{"--resume"};
+    if (*resume != 0) more.emplace_back(resume);
+    more.insert(more.end(), {"SOLVER.MAX_ITER", "8"});
+    expect_refused(train("run", more), {"/run.2' is in use by another run, process 77; "});
+  }
+  const Outcome tested = run_lockstep({"test", config(), "OUTPUT_DIR", folder / "run"});
+  EXPECT_EQ(tested.exit_code, 0) << tested.err;
+  close(file);
+  const Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(longer.exit_code, 0) << "without its run the folder is nobody's: " << longer.err;
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "graph/error.h"
 #include "graph/file.h"
@@ -51,7 +53,11 @@ int last_number(const fs::path& series) {
 }
 
 bool holds_nothing(const fs::path& folder) {
-  const auto files = fs::directory_iterator(folder);
+  std::error_code trouble;
+  const auto files = fs::directory_iterator(folder, trouble);
+  if (trouble == std::errc::no_such_file_or_directory)
+    return true;  // a start that failed meanwhile
+  if (trouble) throw fs::filesystem_error("cannot list a folder", folder, trouble);
   return std::all_of(begin(files), end(files), [](const fs::directory_entry& entry) {
     return entry.path().filename() == kLock;
   });
@@ -107,13 +113,24 @@ void write_lock(int file, const std::string& text) {
   }
 }
 
+// 0, or the reason why the file cannot be locked. held_by() in another process takes the lock for a
+// moment, which does not count.
+int try_lock(int file) {
+  constexpr int kTries = 4;
+  for (int i = 0; flock(file, LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno != EWOULDBLOCK || i == kTries) return errno;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return 0;
+}
+
 // Opens and locks the folder's lock file, with this process's number in it; negative if another
 // process holds it or has just removed it.
 int take_lock(const fs::path& folder) {
   const int file = open((folder / kLock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (file < 0 && errno == ENOENT) return -1;
   check(file >= 0, (folder / kLock).string(), ": ", std::strerror(errno));
-  const int reason = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  const int reason = try_lock(file);
   if (reason != 0 || !is_still(file, folder / kLock)) {
     close(file);
     check(reason == 0 || reason == EWOULDBLOCK, (folder / kLock).string(), ": ",
@@ -196,7 +213,7 @@ std::vector<std::string> runs_of(const std::string& series) {
   std::error_code trouble;
   for (int number = last_number(first); number > 0; --number)
     if (const fs::path folder = numbered(first, number);
-        fs::is_directory(folder, trouble) && !holds_nothing(folder))
+        fs::is_directory(folder, trouble) && (!holds_nothing(folder) || held_by(folder.string())))
       runs.push_back(folder.string());
   return runs;
 }

@@ -35,7 +35,7 @@ class RunLock {
 
 // Makes the series' next folder. Simultaneous starts get different ones.
 std::unique_ptr<RunLock> start_next_run(const std::string& series);
-// The series' folders that are not empty, the newest first.
+// The series' folders that hold files, or a run that is just beginning; the newest first.
 std::vector<std::string> runs_of(const std::string& series);
 // The series that a folder belongs to by its name: runs/c of runs/c.3.
 std::string series_with(const std::string& folder);

@@ -1,6 +1,8 @@
 #include "tools/train/run_place.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "graph/printable.h"
 #include "runtime/state/checkpoint.h"
@@ -29,7 +31,18 @@ RunPlace place_in(const std::string& named) {
   return {std::make_unique<RunLock>(folder), checkpoint_in(folder)};
 }
 
-// `--resume auto` begins a run where no other could be meant.
+// Whether an older run of the series has come since the choice: another `--resume auto` was
+// quicker.
+bool came_before(const std::string& own, const std::string& series, const ChosenRun& chosen) {
+  const std::vector<std::string> runs = runs_of(series);
+  const auto place = std::find(runs.begin(), runs.end(), own);
+  return std::any_of(place, runs.end(), [&](const std::string& run) {
+    const auto is_it = [&](const PassedOver& known) { return known.folder == run; };
+    return run != own && std::none_of(chosen.passed_over.begin(), chosen.passed_over.end(), is_it);
+  });
+}
+
+// `--resume auto` begins a run where no other could be meant. No place: the choice is out of date.
 RunPlace begun_place(const std::string& series, const ChosenRun& chosen, const ResumeRules& rules) {
   for (const auto& [folder, why] : chosen.passed_over)
     check(!lacks_checkpoint(folder).empty() || !rules.other_network(folder).empty(),
@@ -41,9 +54,12 @@ RunPlace begun_place(const std::string& series, const ChosenRun& chosen, const R
       rules.say(join("--resume auto begins again in ", newest, ", which contains no checkpoint"));
       return {std::make_unique<RunLock>(newest), ""};
     }
-    rules.say(join("--resume auto starts a run, since none can be resumed:", reasons_of(chosen)));
   }
-  return {start_next_run(series), ""};
+  RunPlace place{start_next_run(series), ""};
+  if (came_before(place.lock->folder(), series, chosen)) return {};
+  if (!chosen.passed_over.empty())
+    rules.say(join("--resume auto starts a run, since none can be resumed:", reasons_of(chosen)));
+  return place;
 }
 
 RunPlace newest_place(const std::string& series, const Resume& resume, const ResumeRules& rules) {
@@ -62,7 +78,10 @@ RunPlace newest_place(const std::string& series, const Resume& resume, const Res
     if (const std::string said = text_of(chosen); !said.empty()) rules.say("--resume " + said);
     return place_in(chosen.folder);
   }
-  if (resume.in == "auto") return begun_place(series, chosen, rules);
+  if (resume.in == "auto") {
+    RunPlace place = begun_place(series, chosen, rules);
+    return place.lock ? std::move(place) : newest_place(series, resume, rules);
+  }
   check(!chosen.passed_over.empty(), "--resume: there is no run in '", series,
         "' yet; --resume auto starts one");
   fail("--resume: no run of '", series,
