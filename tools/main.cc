@@ -1,5 +1,8 @@
 // lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 internal failure, 2 an error
 // that the user can fix, named on stderr; 128 + signal if a signal ended the run.
+#include <malloc.h>
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -22,6 +25,13 @@
 namespace {
 
 using namespace lockstep;
+
+// A thread's own heap takes 64 MiB of address space at its first allocation. Where `ulimit -v`
+// limits that space, this would take what another thread has just been told is free.
+void share_one_heap_below_a_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
+}
 
 // `help` stands for --help, `help train` for `train --help`.
 void spell_out_help(std::vector<std::string>& words) {
@@ -155,6 +165,7 @@ int run(const std::vector<std::string>& given) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  share_one_heap_below_a_limit();
   keep_closed_streams_closed();
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error with a name
   const int code = run({argv + std::min(argc, 1), argv + argc});

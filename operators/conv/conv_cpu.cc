@@ -1,7 +1,6 @@
 // oneDNN convolutions. `any` lets a primitive choose its layouts, which become the kernel's request
 // to the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
-#include <optional>
 
 #include "operators/conv/amx/amx.h"
 #include "operators/conv/columns/columns.h"
@@ -43,13 +42,6 @@ auto in_fine_shares(const Describe& describe) {
                            Query::diff_dst_md, Query::scratchpad_md})
     same &= coarse.query_md(what) == fine.query_md(what);
   return Shared<decltype(coarse)>{same ? fine : coarse, same};
-}
-
-template <class Primitive, class Desc>
-Primitive made(const Shared<Desc>& from) {
-  std::optional<FineShares> shares;
-  if (from.fine) shares.emplace();
-  return Primitive(from.desc);
 }
 
 dnnl::convolution_forward::primitive_desc forward_desc_of(const DnnlProblem& p, bool bias) {
@@ -108,7 +100,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
        kernel->output(ConvOut::y, desc_of(request.out[ConvOut::y]), desc.dst_desc())}};
   if (bias)
     args.emplace_back(DNNL_ARG_BIAS, kernel->input(In::bias, p.plain({p.w[0]}), p.plain({p.w[0]})));
-  kernel->execute(desc, made<dnnl::convolution_forward>(shared), args, shared.fine);
+  kernel->execute<dnnl::convolution_forward>(desc, args, shared.fine);
   kernel->finish();
   return kernel;
 }
@@ -131,8 +123,8 @@ std::unique_ptr<DnnlKernel> backward_data(const DnnlProblem& p, const KernelRequ
   const auto shared = in_fine_shares([&] { return grad_x_desc(p); });
   const auto& desc = shared.desc;
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(
-      desc, made<dnnl::convolution_backward_data>(shared),
+  kernel->execute<dnnl::convolution_backward_data>(
+      desc,
       {{DNNL_ARG_DIFF_DST, kernel->input(0, desc_of(request.in[0]), desc.diff_dst_desc())},
        {DNNL_ARG_WEIGHTS, kernel->input(1, p.filters(request.in[1]), desc.weights_desc())},
        {DNNL_ARG_DIFF_SRC, kernel->output(0, desc_of(request.out[0]), desc.diff_src_desc())}},
@@ -232,13 +224,12 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   DnnlProblem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(
-      desc, dnnl::convolution_backward_weights(desc),
-      {{DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
-       {DNNL_ARG_DIFF_DST,
-        kernel->input(In::dy, desc_of(request.in[In::dy]), desc.diff_dst_desc())},
-       {DNNL_ARG_DIFF_WEIGHTS,
-        kernel->output(0, p.filters(request.out[0]), desc.diff_weights_desc())}});
+  kernel->execute<dnnl::convolution_backward_weights>(
+      desc, {{DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
+             {DNNL_ARG_DIFF_DST,
+              kernel->input(In::dy, desc_of(request.in[In::dy]), desc.diff_dst_desc())},
+             {DNNL_ARG_DIFF_WEIGHTS,
+              kernel->output(0, p.filters(request.out[0]), desc.diff_weights_desc())}});
   kernel->finish();
   return kernel;
 }

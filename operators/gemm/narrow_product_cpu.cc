@@ -38,7 +38,7 @@ std::unique_ptr<Kernel> product_kernel(const Product& p) {
     const auto bias = matrix(1, p.n, false);
     args.emplace_back(DNNL_ARG_BIAS, kernel->input(2, bias, bias));
   }
-  kernel->execute(desc, dnnl::matmul(desc), args);
+  kernel->execute<dnnl::matmul>(desc, args);
   kernel->finish();
   return kernel;
 }

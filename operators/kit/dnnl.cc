@@ -3,10 +3,8 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "operators/layout/padding.h"
-#include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -183,8 +181,9 @@ void DnnlKernel::append(const std::string& implementation, const dnnl::primitive
 
 void DnnlKernel::reorder(dnnl::memory from, dnnl::memory to) {
   reordered_ += from.get_desc().get_size() + to.get_desc().get_size();
+  check_room_for_description();
   dnnl::reorder::primitive_desc desc(from, to, planned_scratchpad());
-  execute(desc, dnnl::reorder(desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  execute<dnnl::reorder>(desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 void DnnlKernel::move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {

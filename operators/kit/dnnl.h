@@ -3,11 +3,13 @@
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/parallel.h"
 #include "runtime/reorders.h"
 
 namespace lockstep {
@@ -18,9 +20,15 @@ dnnl::engine& cpu_engine();
 // several replicas at once.
 dnnl::primitive_attr planned_scratchpad();
 
+// Throw NoMemory where there is no room for what oneDNN allocates while it describes a primitive,
+// or compiles one.
+void check_room_for_description();
+void check_room_for_code(const std::string& implementation);
+
 // A primitive's description; the arguments are oneDNN 3's after the engine.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe_primitive(Args&&... args) {
+  check_room_for_description();
 #if DNNL_VERSION_MAJOR >= 3
   return {cpu_engine(), std::forward<Args>(args)..., planned_scratchpad()};
 #else
@@ -32,6 +40,7 @@ typename Primitive::primitive_desc describe_primitive(Args&&... args) {
 // The same for backward primitives, which take the forward description as a hint.
 template <class Primitive, class Hint, class... Args>
 typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&... args) {
+  check_room_for_description();
 #if DNNL_VERSION_MAJOR >= 3
   return {cpu_engine(), std::forward<Args>(args)..., hint, planned_scratchpad()};
 #else
@@ -79,13 +88,17 @@ class DnnlKernel final : public Kernel, public Reorders {
   dnnl::memory scratch(const dnnl::memory::desc& desc);
   // Moves operand `index` to result `index`, in another layout.
   void move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
-  // Adds the primitive's scratchpad. `fine`: it was made under FineShares, and runs so.
-  template <class PrimitiveDesc, class Primitive>
-  void execute(const PrimitiveDesc& desc, const Primitive& primitive,
-               std::vector<std::pair<int, dnnl::memory>> args, bool fine = false) {
+  // Compiles the primitive and adds its scratchpad. `fine`: `desc` was made under FineShares, and
+  // the primitive runs so.
+  template <class Primitive, class PrimitiveDesc>
+  void execute(const PrimitiveDesc& desc, std::vector<std::pair<int, dnnl::memory>> args,
+               bool fine = false) {
     if (desc.scratchpad_desc().get_size() > 0)
       args.emplace_back(DNNL_ARG_SCRATCHPAD, scratch(desc.scratchpad_desc()));
-    append(desc.impl_info_str(), primitive, args, fine);
+    std::optional<FineShares> shares;
+    if (fine) shares.emplace();
+    check_room_for_code(desc.impl_info_str());
+    append(desc.impl_info_str(), Primitive(desc), args, fine);
   }
   void finish();
 

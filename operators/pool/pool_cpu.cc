@@ -52,9 +52,8 @@ dnnl::algorithm average_of(const PoolAttrs& attrs) {
 std::unique_ptr<Kernel> forward_kernel(const Problem& p) {
   auto desc = forward_desc(p, dnnl::prop_kind::forward_inference);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(desc, Forward(desc),
-                  {{DNNL_ARG_SRC, kernel->input(0, p.x_desc, desc.src_desc())},
-                   {DNNL_ARG_DST, kernel->output(0, p.y_desc, desc.dst_desc())}});
+  kernel->execute<Forward>(desc, {{DNNL_ARG_SRC, kernel->input(0, p.x_desc, desc.src_desc())},
+                                  {DNNL_ARG_DST, kernel->output(0, p.y_desc, desc.dst_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -62,9 +61,9 @@ std::unique_ptr<Kernel> forward_kernel(const Problem& p) {
 std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
   auto desc = backward_desc(p, forward_desc(p, dnnl::prop_kind::forward_training));
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(desc, Backward(desc),
-                  {{DNNL_ARG_DIFF_DST, kernel->input(0, p.y_desc, desc.diff_dst_desc())},
-                   {DNNL_ARG_DIFF_SRC, kernel->output(0, p.x_desc, desc.diff_src_desc())}});
+  kernel->execute<Backward>(
+      desc, {{DNNL_ARG_DIFF_DST, kernel->input(0, p.y_desc, desc.diff_dst_desc())},
+             {DNNL_ARG_DIFF_SRC, kernel->output(0, p.x_desc, desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -96,14 +95,13 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   dnnl::memory record = kernel->scratch(forward.workspace_desc());
   dnnl::memory maxima = kernel->scratch(forward.dst_desc());
-  kernel->execute(forward, Forward(forward),
-                  {{DNNL_ARG_SRC, kernel->input(1, p.x_desc, forward.src_desc())},
-                   {DNNL_ARG_DST, maxima},
-                   {DNNL_ARG_WORKSPACE, record}});
-  kernel->execute(desc, Backward(desc),
-                  {{DNNL_ARG_DIFF_DST, kernel->input(0, p.y_desc, desc.diff_dst_desc())},
-                   {DNNL_ARG_WORKSPACE, record},
-                   {DNNL_ARG_DIFF_SRC, kernel->output(0, p.x_desc, desc.diff_src_desc())}});
+  kernel->execute<Forward>(forward, {{DNNL_ARG_SRC, kernel->input(1, p.x_desc, forward.src_desc())},
+                                     {DNNL_ARG_DST, maxima},
+                                     {DNNL_ARG_WORKSPACE, record}});
+  kernel->execute<Backward>(
+      desc, {{DNNL_ARG_DIFF_DST, kernel->input(0, p.y_desc, desc.diff_dst_desc())},
+             {DNNL_ARG_WORKSPACE, record},
+             {DNNL_ARG_DIFF_SRC, kernel->output(0, p.x_desc, desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
