@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 namespace {
@@ -23,16 +24,16 @@ struct Entry {
   const char* name;
   std::unique_ptr<Dataset> (*make)(const DatasetOptions&);
   Preparation (*preparation)(const DatasetOptions&);
-  bool bytes;
+  bool bytes, files;
   const char* generated = "";
 };
 
 constexpr std::array<Entry, 5> kDatasets{
-    {{"digits", make<DigitImages>, digits_preparation, true, "digits"},
-     {"synthetic", make<SyntheticImages>, synthetic_preparation, false},
-     {"image_folder", make<ImageFolder>, image_folder_preparation, true},
-     {"cifar10", cifar10, cifar10_preparation, true},
-     {"mnist", mnist, mnist_preparation, true}}};
+    {{"digits", make<DigitImages>, digits_preparation, true, false, "digits"},
+     {"synthetic", make<SyntheticImages>, synthetic_preparation, false, false},
+     {"image_folder", make<ImageFolder>, image_folder_preparation, true, true},
+     {"cifar10", cifar10, cifar10_preparation, true, true},
+     {"mnist", mnist, mnist_preparation, true, true}}};
 
 const Entry& entry_of(const DatasetOptions& options) {
   for (const Entry& entry : kDatasets)
@@ -59,6 +60,15 @@ Preparation preparation_of(const DatasetOptions& options) {
 }
 
 bool has_bytes(const DatasetOptions& options) { return entry_of(options).bytes; }
+
+bool has_files(const DatasetOptions& options) { return entry_of(options).files; }
+
+std::string names_of_classes(const Dataset& data) {
+  std::vector<std::string> names;
+  for (int64_t label = 0; label < data.classes(); ++label)
+    names.push_back(printable(data.class_name(label)));  // a folder's name may be any bytes
+  return join(names.size(), " classes: ", listed(names));
+}
 
 std::string generated_by(const DatasetOptions& options) { return entry_of(options).generated; }
 

@@ -30,6 +30,8 @@ class Dataset {
   virtual void look_at_header(int64_t) const {}
   virtual bool has_headers() const { return false; }
 
+  // Tells the set's files from others: "12 pictures, 0123456789abcdef"; "": it has no files.
+  virtual std::string digest() const { return ""; }
   virtual int64_t classes_with_images() const { return classes(); }
   // A line about files that are not read; "": there are none.
   virtual std::string left_out() const { return ""; }
@@ -62,6 +64,10 @@ struct DatasetOptions {
 // Throws for an unknown name, listing the known ones.
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options);
 std::vector<std::string> dataset_names();
+// Whether the set lies in files below DatasetOptions::root.
+bool has_files(const DatasetOptions& options);
+// "3 classes: a, b, c"
+std::string names_of_classes(const Dataset& data);
 
 // The preparation of a set's images, computed without its files.
 Preparation preparation_of(const DatasetOptions& options);

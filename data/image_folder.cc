@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "data/formats/formats.h"
+#include "data/long_digest.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -74,6 +75,17 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
 std::string ImageFolder::left_out() const {
   const std::string text = left_out_.text();
   return text.empty() ? "" : join("left out of '", folder_, "': ", text);
+}
+
+std::string ImageFolder::digest() const {
+  LongDigest all;
+  for (const std::string& name : class_names_) all.add_list(std::span(name));
+  for (const File& file : files_) {
+    all.add(file.label);
+    const std::string name = fs::path(file.path).filename().string();
+    all.add_list(std::span(name));
+  }
+  return join(files_.size(), " pictures, ", all.text());
 }
 
 void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {

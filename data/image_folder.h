@@ -18,6 +18,8 @@ class ImageFolder final : public Dataset {
   std::string class_name(int64_t label) const override { return class_names_[label]; }
   void look_at_header(int64_t index) const override { read_picture_header(files_[index].path); }
   bool has_headers() const override { return true; }
+  // Of the classes' and the pictures' names; what is in the pictures is not read.
+  std::string digest() const override;
   int64_t classes_with_images() const override { return classes_with_images_; }
   std::string left_out() const override;
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/long_digest.h"
 #include "graph/error.h"
 #include "graph/file.h"
 #include "runtime/philox.h"
@@ -33,6 +34,13 @@ class PackedImages final : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(data_.labels.size()); }
   int64_t classes() const override { return static_cast<int64_t>(data_.classes.size()); }
   std::string class_name(int64_t label) const override { return data_.classes[label]; }
+
+  std::string digest() const override {
+    LongDigest all;
+    all.add_list(std::span(data_.labels));
+    all.add_list(std::span(data_.pixels));
+    return join(data_.labels.size(), " pictures, ", all.text());
+  }
 
   void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override {
     *label = data_.labels[index];

@@ -2,35 +2,12 @@
 
 #include <span>
 
+#include "data/long_digest.h"
 #include "graph/error.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {
 namespace {
-
-// The digest of a long text, of which no more than a part is in memory.
-class LongDigest {
- public:
-  template <class T>
-  void add(const T& value) {
-    put(&value, sizeof value);
-  }
-  template <class T>
-  void add_list(std::span<const T> values) {
-    add(uint64_t{values.size()});
-    put(values.data(), values.size_bytes());
-  }
-  std::string text() const { return digest(bytes_.data(), bytes_.size()); }
-
- private:
-  void put(const void* data, std::size_t size) {
-    constexpr std::size_t kMost = std::size_t{1} << 20;
-    bytes_.append(static_cast<const char*>(data), size);
-    if (bytes_.size() >= kMost) bytes_ = text();
-  }
-
-  std::string bytes_;
-};
 
 template <class T>
 std::span<const T> part_of(const std::vector<T>& pool, PoolPart part) {

@@ -298,6 +298,30 @@ TEST(Mnist, ReadsIdxFilesAndRefusesOthers) {
   expect_error([&] { dataset_named(options); }, "not an idx file");
 }
 
+// Every pixel and label counts, the place does not.
+TEST(Mnist, IsToldFromOtherFilesByItsDigest) {
+  TemporaryFolder one, other;
+  const auto digest = [](const TemporaryFolder& folder) {
+    return dataset_named({.name = "mnist", .root = folder.path()})->digest();
+  };
+  std::string images = idx({5, 28, 28}, 5 * 28 * 28), labels = idx({5}, 5);
+  for (const TemporaryFolder* folder : {&one, &other}) {
+    write_file(*folder / "train-images-idx3-ubyte", images);
+    write_file(*folder / "train-labels-idx1-ubyte", labels);
+  }
+  EXPECT_EQ(digest(one), digest(other));
+  EXPECT_EQ(digest(one).substr(0, 12), "5 pictures, ");
+  std::swap(labels[8], labels[9]);
+  write_file(other / "train-labels-idx1-ubyte", labels);
+  EXPECT_NE(digest(one), digest(other));
+  std::swap(labels[8], labels[9]);
+  write_file(other / "train-labels-idx1-ubyte", labels);
+  images.back() ^= 1;
+  write_file(other / "train-images-idx3-ubyte", images);
+  EXPECT_NE(digest(one), digest(other));
+  EXPECT_EQ(dataset_named({.name = "digits", .size = 5})->digest(), "") << "generated";
+}
+
 TEST(Cifar10, ReadsRecordsAndAugmentsTrainingOnly) {
   TemporaryFolder folder;
   DatasetOptions options{.name = "cifar10", .root = folder.path(), .held_out = true};

@@ -67,7 +67,7 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
       {"DATA.RESIZE",
        &c.resize,
        "shorter side of a held-out picture before the centre crop",
-       {.least = 1, .most = kMostPixels, .detectron = "TEST.SCALE"}},
+       {.least = 1, .most = kMostPixels, .detectron = "TEST.SCALE", .remembered = true}},
       {"DATA.CROP_SCALE",
        &c.crop_scale,
        "smallest and largest fraction of a picture's area in a training crop",

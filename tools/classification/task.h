@@ -25,6 +25,7 @@ class ClassificationTask : public Task {
   int64_t images_of_step() const override { return config_.batch_size; }
 
   void prepare() override;
+  std::vector<std::pair<std::string, std::string>> also_remembered() const override;
   std::vector<TrainingModel> steps(int processes) const override;
   std::optional<WeightsOptions> first_weights() const override;
 
@@ -50,6 +51,7 @@ class ClassificationTask : public Task {
  private:
   ClassificationConfig config_;
   std::unique_ptr<Dataset> train_;
+  std::string digest_;  // of its files; "": it is generated
   std::unique_ptr<LabelledImages> minibatches_;
   std::unique_ptr<HeldOut> held_out_;
   std::vector<std::string> classes_;  // their names

@@ -4,12 +4,15 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/excerpt.h"
+#include "graph/listed.h"
 #include "graph/printable.h"
 
 namespace lockstep {
 namespace {
 
 constexpr const char* kWaitingFor = "ALL_REDUCE for";
+constexpr std::size_t kMostShown = 160;  // bytes of a value in an error
 constexpr const char* kSolver = "SOLVER.TYPE";
 
 // Older checkpoints do not store the solver, only a momentum, Nesterov's or not.
@@ -67,6 +70,18 @@ std::vector<std::string> renew(Metadata& saved, const Metadata& now,
   return lines;
 }
 
+std::string text_of_unknown(const Metadata& saved,
+                            const std::vector<std::pair<std::string, std::string>>& now,
+                            const std::string& path) {
+  std::vector<std::string> unknown;
+  for (const auto& [key, value] : now)
+    if (saved.count(key) == 0) unknown.push_back(key);
+  return unknown.empty()
+             ? ""
+             : join(path, " is of an earlier version, which did not note ",
+                    listed(unknown, " and "), ": whether they are still the same is not known");
+}
+
 void check_remembered(const Metadata& of_now, const Metadata& saved, const std::string& path,
                       int64_t replicas) {
   const auto of_saved = saved.find("replicas");
@@ -81,9 +96,10 @@ void check_remembered(const Metadata& of_now, const Metadata& saved, const std::
       continue;
     }
     const auto found = saved.find(key);
-    check(found == saved.end() || same(found->second, now), path, ": was saved with ", key, " ",
-          found == saved.end() ? "" : printable(found->second), ", but now it is ", now,
-          "; train without --resume, or restore that value");
+    if (found == saved.end() || same(found->second, now)) continue;
+    const auto [then, ours] = around_difference(found->second, now, kMostShown);
+    fail(path, ": was saved with ", key, " ", printable(then), ", but now it is ", ours,
+         "; train without --resume, or restore that value");
   }
 }
 

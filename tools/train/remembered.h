@@ -18,6 +18,12 @@ Metadata remembered(const ConfigKeys& keys, const TrainSettings& settings);
 std::vector<std::string> renew(Metadata& saved, const Metadata& now,
                                const std::vector<FormerEntry>& former, const std::string& path);
 
+// A line for people about facts of the data that an earlier version did not store; "": all are
+// there.
+std::string text_of_unknown(const Metadata& saved,
+                            const std::vector<std::pair<std::string, std::string>>& now,
+                            const std::string& path);
+
 // Throws naming the key and both values. Keys missing from `saved` may have any value: the
 // checkpoint is older than them. `now`: remembered() of this run.
 void check_remembered(const Metadata& now, const Metadata& saved, const std::string& path,

@@ -85,6 +85,8 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   resumed_ = load_checkpoint(*session_, checkpoint, [&](Metadata saved) {
     const Metadata now = to_be_remembered(task_);
     report = renew(saved, now, task_.remembered_before(), checkpoint);
+    std::string unknown = text_of_unknown(saved, task_.also_remembered(), checkpoint);
+    if (!unknown.empty()) report.push_back(std::move(unknown));
     check_remembered(now, saved, checkpoint, replicas_);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
