@@ -6,12 +6,14 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/excerpt.h"
 #include "graph/printable.h"
 #include "runtime/dist/store.h"
 
 namespace lockstep {
 namespace {
 
+constexpr std::size_t kMostShown = 60;          // bytes of a value in an error
 constexpr uint64_t kTalk = uint64_t{1} << 62U;  // above the message numbers of graphs
 
 void send_text(Comm& comm, int to, const std::string& text, const std::string& what) {
@@ -67,19 +69,15 @@ Entries decoded(const std::string& text) {
   return entries;
 }
 
-std::string short_of(const std::string& value) {
-  return value.size() <= 60 ? value : value.substr(0, 57) + "..";
-}
-
 // "" if they agree.
 std::string difference(const Entries& first, const Entries& other, int rank) {
   for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
     if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
       return join("rank ", rank, " runs another version of Lockstep than rank 0");
-    if (first[i].second != other[i].second)
-      return join("rank ", rank, " has ", first[i].first, " '",
-                  printable(short_of(other[i].second)), "', rank 0 has '",
-                  short_of(first[i].second), "'; all processes of a run need the same");
+    if (first[i].second == other[i].second) continue;
+    const auto [ours, theirs] = around_difference(first[i].second, other[i].second, kMostShown);
+    return join("rank ", rank, " has ", first[i].first, " '", printable(theirs), "', rank 0 has '",
+                printable(ours), "'; all processes of a run need the same");
   }
   return "";
 }

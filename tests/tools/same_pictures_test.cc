@@ -1,9 +1,10 @@
-// A folder of pictures that has changed since a run began.
+// A folder of pictures that has changed since a run began, or differs between its processes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/pictures.h"
 #include "tests/support/program.h"
@@ -55,6 +56,22 @@ class SamePictures : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return train(all);
   }
+  // Two processes with folders of their own, pictures and other; rank 0 has the former.
+  Outcome launch() const {
+    write_file(folder_ / "rank.sh",
+               "root=pictures; [ $RANK = 1 ] && root=other\nexec " + shell_word(run_path()) +
+                   " train " + (folder_ / "config.yaml") + " OUTPUT_DIR " + (folder_ / "ranks") +
+                   " DATA.ROOT " + (folder_ / "$root") + "\n");
+    return run_lockstep({"launch", "-n", "2", "--", "sh", folder_ / "rank.sh"});
+  }
+  void expect_launch_says(const std::vector<std::string>& parts) const {
+    const Outcome outcome = launch();
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    for (const std::string& part : parts)
+      EXPECT_NE((outcome.out + outcome.err).find(part), std::string::npos)
+          << "no '" << part << "' in: " << outcome.out << outcome.err;
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -123,6 +140,33 @@ TEST_F(SamePictures, ACheckpointOfBeforeTheyWereNotedGoesOnAndSaysSo) {
                                     "still the same is not known"),
             std::string::npos)
       << outcome.out;
+}
+
+TEST_F(SamePictures, ProcessesWithOthersAreTold) {
+  draw("other", {"a", "b", "z"});
+  expect_launch_says(
+      {"rank 1 has the classes of DATA.ROOT '3 classes: a, b, z', rank 0 has "
+       "'3 classes: a, b, c'; all processes of a run need the same"});
+  fs::remove_all(folder_ / "other");
+  draw("other", {"a", "b"});
+  expect_launch_says({"rank 1 has the classes of DATA.ROOT '2 classes: a, b', rank 0 has "});
+  draw("other", {"a", "b", "c"});
+  fs::remove(picture("other", "train/c/2"));
+  expect_launch_says({"rank 1 has the pictures of DATA.ROOT '8 pictures, ", "'9 pictures, "});
+  draw("other", {"c"});
+  fs::rename(picture("other", "val/c/2"), picture("other", "val/c/3"));
+  expect_launch_says({"rank 1 has the held-out pictures of DATA.ROOT '9 pictures, "});
+  fs::rename(picture("other", "val/c/3"), picture("other", "val/c/2"));
+  std::vector<std::string> many;
+  for (int i = 100; i < 120; ++i) many.push_back("kind" + std::to_string(i));
+  draw("pictures", many);
+  many[10] += "b";
+  draw("other", many);
+  expect_launch_says({"kind109, kind110b, kind111", "kind109, kind110, kind111"});
+  for (const char* root : {"pictures", "other"}) fs::remove_all(folder_ / root);
+  for (const char* root : {"pictures", "other"}) draw(root, {"a", "b", "c"});
+  const Outcome alike = launch();
+  EXPECT_EQ(alike.exit_code, 0) << alike.err;
 }
 
 }  // namespace

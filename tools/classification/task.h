@@ -25,6 +25,7 @@ class ClassificationTask : public Task {
   int64_t images_of_step() const override { return config_.batch_size; }
 
   void prepare() override;
+  std::vector<std::pair<std::string, std::string>> also_alike() const override;
   std::vector<std::pair<std::string, std::string>> also_remembered() const override;
   std::vector<TrainingModel> steps(int processes) const override;
   std::optional<WeightsOptions> first_weights() const override;
