@@ -218,6 +218,50 @@ TEST_F(ResumeTest, ALastStepThatLosesTheNetworkIsNamedAndCostsNothing) {
   }
 }
 
+// Such keys may change, but the run does not give the bits of one that went on.
+TEST_F(ResumeTest, NamesKeysThatChangeBits) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "4"}).exit_code, 0);
+  const auto says = [&](int done, const std::string& changes, std::vector<std::string> more) {
+    more.insert(more.end(), {"--resume", "SOLVER.MAX_ITER", std::to_string(done + 1)});
+    const Outcome outcome = train("run", more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::string line = "resumed after iteration " + std::to_string(done) + changes;
+    if (!changes.empty()) line += ": bits may differ from those of an uninterrupted run";
+    EXPECT_NE(outcome.out.find(line + "\n"), std::string::npos) << line << outcome.out;
+  };
+  says(4, " with TRAIN.MICRO_BATCHES 2 instead of 1", {"TRAIN.MICRO_BATCHES", "2"});
+  says(5, " with TRAIN.MICRO_BATCHES 1 instead of 2", {});
+  says(6, " with SOLVER.MOMENTUM 0.5 instead of 0.9, SOLVER.WEIGHT_DECAY 0.01 instead of 0.0001",
+       {"SOLVER.MOMENTUM", "0.5", "SOLVER.WEIGHT_DECAY", "0.01"});
+  says(7,
+       " with ALL_REDUCE xring instead of collective, PACKING ray:1M instead of auto, PIECES 2 "
+       "instead of 1, SOLVER.MOMENTUM 0.9 instead of 0.5, SOLVER.WEIGHT_DECAY 0.0001 instead of "
+       "0.01, WIRE bfloat16 instead of ''",
+       {"ALL_REDUCE", "xring", "PACKING", "ray:1M", "PIECES", "2", "WIRE", "bfloat16"});
+  says(8,
+       " with ALL_REDUCE collective instead of xring, EMBEDDINGS dense instead of auto, PACKING "
+       "auto instead of ray:1M, PIECES 1 instead of 2, WIRE '' instead of bfloat16; the number of "
+       "replicas was 2 and is 1 now",
+       {"EMBEDDINGS", "dense", "DEVICES", "cpu"});
+  // Neither what a run tells and keeps, nor where it stops, decides a bit.
+  says(9, "",
+       {"EMBEDDINGS", "dense", "DEVICES", "cpu", "TRAIN.SNAPSHOT_ITERS", "3", "TRAIN.LOG_ITERS",
+        "2", "TEST.ITERS", "77", "DATA.TEST_SIZE", "50"});
+}
+
+TEST_F(ResumeTest, ACheckpointThatNotesNoSuchKeysSaysNothing) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  const std::string path = folder / "run/checkpoint.safetensors";
+  Safetensors file = read_safetensors(path);
+  EXPECT_EQ(file.metadata.erase("SOLVER.MOMENTUM"), 1u);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, value] : file.tensors) tensors.emplace_back(name, view_of(value));
+  write_safetensors(path, tensors, file.metadata);
+  const Outcome outcome =
+      train("run", {"--resume", "SOLVER.MAX_ITER", "8", "SOLVER.MOMENTUM", "0.5"});
+  EXPECT_NE(outcome.out.find("resumed after iteration 7\n"), std::string::npos) << outcome.out;
+}
+
 TEST_F(ResumeTest, KeepsTheNumberOfThreads) {
   ASSERT_EQ(train("run", {"DEVICES", "cpu", "THREADS", "3"}).exit_code, 0);
   Outcome again =

@@ -95,9 +95,11 @@ ConfigKeys keys_of_loop(ClassificationConfig& c) {
             .most = kMostOfMany,
             .detectron = "TRAIN.IMS_PER_BATCH, of one GPU",
             .remembered = true}},
-          {"TRAIN.SKIP_BAD_IMAGES", &c.skip_bad_images,
+          {"TRAIN.SKIP_BAD_IMAGES",
+           &c.skip_bad_images,
            "a picture that cannot be read is replaced by another one, or left out of a test, and "
-           "named; false: it stops the run"},
+           "named; false: it stops the run",
+           {.decides_bits = true}},
           {"TRAIN.SNAPSHOT_ITERS",
            &c.snapshot_iters,
            "iterations between two checkpoints",

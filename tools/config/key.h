@@ -47,6 +47,9 @@ struct KeyFacts {
   std::string flag = "";       // "--wire": the key's flag on command lines
   // It decides the meaning of a checkpoint's numbers: a resumed run must have the same value.
   bool remembered = false;
+  // May change when a run is resumed, which then may have other bits than an uninterrupted one and
+  // says so: a checkpoint stores the value.
+  bool decides_bits = false;
   // May differ between the processes of a run; all other keys must be equal.
   bool own = false;
   // Accepted for files written for Detectron, but without effect; a text takes any value.

@@ -75,12 +75,12 @@ ConfigKeys keys_of(RunSettings& run) {
       {"TF32",
        &run.tf32,
        "let GPUs round float32 operands of matrix products and convolutions to TF32",
-       {.flag = "--tf32"}},
+       {.flag = "--tf32", .decides_bits = true}},
       {"EXACT",
        &run.exact,
        "compute float32 convolutions directly on CPUs, never by Winograd's method, which is faster "
        "and rounds up to twice as much, and fold no batch norm into a convolution",
-       {.flag = "--exact"}}};
+       {.flag = "--exact", .decides_bits = true}}};
 }
 
 ConfigKeys keys_of(StepSettings& step) {
@@ -92,22 +92,25 @@ ConfigKeys keys_of(StepSettings& step) {
        parsed(reduce.spec, parse_all_reduce, kText),
        "all-reduce algorithm: auto, " + algorithm_names() +
            "; by size: pscpu:32k:xring; averaging: mean:xring; see docs/data_parallel.md",
-       {.detectron = "USE_NCCL", .flag = "--all-reduce", .words = algorithms_and_auto()}},
+       {.detectron = "USE_NCCL",
+        .flag = "--all-reduce",
+        .decides_bits = true,
+        .words = algorithms_and_auto()}},
       {"RING_ORDER",
        &reduce.ring_order,
        "order of a process's replicas in the rings of xring; empty: 0, 1, ..",
-       {.least = 0, .most = kMostReplicas - 1, .flag = "--ring-order"}},
+       {.least = 0, .most = kMostReplicas - 1, .flag = "--ring-order", .decides_bits = true}},
       {"PACKING",
        parsed(step.packing, parse_packing_or_auto,
               [](const auto& packing) { return packing ? text_of(*packing) : "auto"; }),
        "which gradients form a bucket, which is summed as one tensor: none, ready:1M:25M, ray:10M, "
        "tf_cnn:4k:10; auto: none in "
        "one process, ready:1M:25M over several",
-       {.flag = "--packing", .words = {"auto", "none"}}},
+       {.flag = "--packing", .decides_bits = true, .words = {"auto", "none"}}},
       {"PIECES",
        &reduce.pieces,
        "number of pieces that a bucket is split into; each is summed separately",
-       {.least = 1, .most = kMostParts}},
+       {.least = 1, .most = kMostParts, .decides_bits = true}},
       {"MERGE_SCOPE",
        &reduce.merge_scope,
        "number of consecutive buckets whose nodes have names under one scope, allreduce_0, "
@@ -116,12 +119,12 @@ ConfigKeys keys_of(StepSettings& step) {
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),
        "element type in which gradients are sent: float16 or bfloat16; empty: their own type",
-       {.flag = "--wire", .words = {"float16", "bfloat16"}}},
+       {.flag = "--wire", .decides_bits = true, .words = {"float16", "bfloat16"}}},
       {"EMBEDDINGS",
        parsed(options.embeddings, parse_embedding_sum, kText),
        "how the gradients of embeddings are summed: dense (as a whole), sparse (by the rows that a "
        "step reads) or auto (what moves fewer bytes); inspect prints why",
-       {.flag = "--embeddings", .words = {"auto", "dense", "sparse"}}},
+       {.flag = "--embeddings", .decides_bits = true, .words = {"auto", "dense", "sparse"}}},
       {"PRECISION",
        parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),
        "precision of the forward and backward pass: float32, bfloat16 or float16 (with a scaled "
@@ -131,11 +134,11 @@ ConfigKeys keys_of(StepSettings& step) {
        parsed(reduce.topology, parse_topology_or_usual, kText),
        "for ALL_REDUCE auto: latency:bandwidth within a process and, after a /, between processes, "
        "such as 2us:10G/30us:1.2G",
-       {.flag = "--topology"}},
+       {.flag = "--topology", .decides_bits = true}},
       {"BUCKETS",
        &step.buckets,
        "file with a bucket plan, as printed by inspect --format buckets; replaces PACKING",
-       {.flag = "--buckets"}},
+       {.flag = "--buckets", .decides_bits = true}},
 
       {"MODEL.FREEZE",
        &options.frozen,
@@ -146,13 +149,13 @@ ConfigKeys keys_of(StepSettings& step) {
        &options.micro_batches,
        "number of parts of each replica's share of the batch; they are computed one after the "
        "other",
-       {.least = 1, .most = kMostParts}},
+       {.least = 1, .most = kMostParts, .decides_bits = true}},
       {"TRAIN.STATISTICS",
        parsed(options.statistics, parse_statistics, kText),
        "running statistics of batch norm after a step: each (each replica keeps its own), mean (of "
        "all replicas), first (replica 0's) or in_turn (one set, moved by one replica after the "
        "other)",
-       {.words = {"each", "mean", "first", "in_turn"}}},
+       {.decides_bits = true, .words = {"each", "mean", "first", "in_turn"}}},
       {"TRAIN.SYNC_BATCH_NORM",
        &options.synchronised_batch_norm,
        "batch norm uses the statistics of the whole batch over all replicas",
@@ -164,18 +167,20 @@ ConfigKeys keys_of(StepSettings& step) {
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,
        "weight decay of weights; biases have none; AdamW decays apart from the gradient",
-       {.least = 0}},
+       {.least = 0, .decides_bits = true}},
       {"SOLVER.WEIGHT_DECAY_GN",
        &options.rules.weight_decay_norm,
        "weight decay of the scale and bias of normalisations",
-       {.least = 0}},
+       {.least = 0, .decides_bits = true}},
       {"SOLVER.BIAS_LR_FACTOR",
        &options.rules.bias_rate_factor,
        "factor of the gradients of biases (with SGD, Nesterov and LARS, of their learning rate); "
        "little or no effect with optimisers that divide by the size of gradients",
-       {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR"}},
-      {"SOLVER.SKIP_NON_FINITE", &options.skip_non_finite,
-       "skip steps whose gradients are not finite"},
+       {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR", .decides_bits = true}},
+      {"SOLVER.SKIP_NON_FINITE",
+       &options.skip_non_finite,
+       "skip steps whose gradients are not finite",
+       {.decides_bits = true}},
       {"SOLVER.DEFERRED",
        &options.deferred,
        "update with the gradients of the previous step, so that their all-reduce overlaps this "
@@ -184,17 +189,19 @@ ConfigKeys keys_of(StepSettings& step) {
       {"SOLVER.CLIP_NORM",
        &options.clip.norm,
        "maximum global gradient norm; 0: off",
-       {.least = 0}},
+       {.least = 0, .decides_bits = true}},
       {"SOLVER.CLIP_EACH_NORM",
        &options.clip.each_norm,
        "maximum norm of each gradient; 0: off",
-       {.least = 0}},
+       {.least = 0, .decides_bits = true}},
       {"SOLVER.CLIP_VALUE",
        &options.clip.value,
        "maximum absolute value of a gradient's elements; 0: off",
-       {.least = 0}},
-      {"SOLVER.CLIP_BEFORE_REDUCE", &options.clip.before_reduce,
-       "clip each replica's gradients before the all-reduce"}};
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.CLIP_BEFORE_REDUCE",
+       &options.clip.before_reduce,
+       "clip each replica's gradients before the all-reduce",
+       {.decides_bits = true}}};
 }
 
 }  // namespace lockstep

@@ -38,27 +38,27 @@ ConfigKeys keys_of_playing(ControlConfig& c) {
           {"CONTROL.EPOCHS",
            &c.epochs,
            "sweeps of an iteration over the batch that it has collected",
-           {.least = 1, .most = kMostOfControl}},
+           {.least = 1, .most = kMostOfControl, .decides_bits = true}},
           {"CONTROL.DISCOUNT",
            &c.advantages.discount,
            "factor of a reward for each step that it lies ahead",
-           {.least = 0, .most = 1}},
+           {.least = 0, .most = 1, .decides_bits = true}},
           {"CONTROL.LAMBDA",
            &c.advantages.lambda,
            "generalised advantages: 0 looks one step ahead, 1 to the end of the episode",
-           {.least = 0, .most = 1}},
+           {.least = 0, .most = 1, .decides_bits = true}},
           {"CONTROL.CLIP",
            &c.loss.clip,
            "how far an action's probability may move in an iteration, as a share",
-           {.least = 0, .most = 1}},
+           {.least = 0, .most = 1, .decides_bits = true}},
           {"CONTROL.VALUE_WEIGHT",
            &c.loss.value_weight,
            "weight of the value's squared error in the loss",
-           {.least = 0}},
+           {.least = 0, .decides_bits = true}},
           {"CONTROL.ENTROPY_WEIGHT",
            &c.loss.entropy_weight,
            "weight of the policy's entropy, which the loss rewards",
-           {.least = 0}}};
+           {.least = 0, .decides_bits = true}}};
 }
 
 ConfigKeys keys_of_training(ControlConfig& c) {

@@ -43,11 +43,73 @@ ConfigKeys marked(ConfigKeys keys, bool all) {
   return keys;
 }
 
-// They decide which pictures a step has, or what the network's numbers mean.
-ConfigKeys remembering(const std::set<std::string>& names, ConfigKeys keys) {
+using Fact = bool KeyFacts::*;
+ConfigKeys with(Fact fact, const std::set<std::string>& names, ConfigKeys keys) {
   for (ConfigKey& key : keys)
-    if (names.count(key.key) > 0) key.facts.remembered = true;
+    if (names.count(key.key) > 0) key.facts.*fact = true;
   return keys;
+}
+
+// They decide which pictures a step has, or what the network's numbers mean.
+ConfigKeys remembering(ConfigKeys keys) {
+  return with(&KeyFacts::remembered,
+              {"NUM_GPUS",
+               "PIXEL_MEANS",
+               "MODEL.TYPE",
+               "MODEL.CONV_BODY",
+               "MODEL.NUM_CLASSES",
+               "MODEL.BBOX_REG_WEIGHTS",
+               "RPN.SIZES",
+               "RPN.ASPECT_RATIOS",
+               "FPN.RPN_ANCHOR_START_SIZE",
+               "FPN.RPN_ASPECT_RATIOS",
+               "FPN.RPN_MIN_LEVEL",
+               "RETINANET.ANCHOR_SCALE",
+               "RETINANET.ASPECT_RATIOS",
+               "RETINANET.SCALES_PER_OCTAVE",
+               "TRAIN.DATASETS",
+               "TRAIN.SCALES",
+               "TRAIN.MAX_SIZE",
+               "TRAIN.IMS_PER_BATCH",
+               "TRAIN.USE_FLIPPED",
+               "TRAIN.ASPECT_GROUPING",
+               "TRAIN.GT_MIN_AREA"},
+              std::move(keys));
+}
+
+// They decide what a step samples and how its losses are weighed.
+ConfigKeys naming_changes(ConfigKeys keys) {
+  return with(&KeyFacts::decides_bits,
+              {"BBOX_XFORM_CLIP",
+               "KRCNN.LOSS_WEIGHT",
+               "KRCNN.NORMALIZE_BY_VISIBLE_KEYPOINTS",
+               "MRCNN.WEIGHT_LOSS_MASK",
+               "RETINANET.BBOX_REG_BETA",
+               "RETINANET.BBOX_REG_WEIGHT",
+               "RETINANET.LOSS_ALPHA",
+               "RETINANET.LOSS_GAMMA",
+               "RETINANET.NEGATIVE_OVERLAP",
+               "RETINANET.POSITIVE_OVERLAP",
+               "TRAIN.BATCH_SIZE_PER_IM",
+               "TRAIN.BG_THRESH_HI",
+               "TRAIN.BG_THRESH_LO",
+               "TRAIN.CROWD_FILTER_THRESH",
+               "TRAIN.FG_FRACTION",
+               "TRAIN.FG_THRESH",
+               "TRAIN.FREEZE_AT",
+               "TRAIN.FREEZE_CONV_BODY",
+               "TRAIN.RPN_BATCH_SIZE_PER_IM",
+               "TRAIN.RPN_FG_FRACTION",
+               "TRAIN.RPN_MIN_SIZE",
+               "TRAIN.RPN_NEGATIVE_OVERLAP",
+               "TRAIN.RPN_NMS_THRESH",
+               "TRAIN.RPN_POSITIVE_OVERLAP",
+               "TRAIN.RPN_POST_NMS_TOP_N",
+               "TRAIN.RPN_PRE_NMS_TOP_N",
+               "TRAIN.RPN_STRADDLE_THRESH",
+               "TRAIN.SHARED_NORMALISERS",
+               "TRAIN.SKIP_BAD_IMAGES"},
+              std::move(keys));
 }
 
 // Keys without effect that a file or a command line has set. A wish has a note of its own.
@@ -71,32 +133,11 @@ DetectorConfig::DetectorConfig() {
 }
 
 ConfigKeys keys_of(DetectorConfig& c) {
-  return remembering(
-      {"NUM_GPUS",
-       "PIXEL_MEANS",
-       "MODEL.TYPE",
-       "MODEL.CONV_BODY",
-       "MODEL.NUM_CLASSES",
-       "MODEL.BBOX_REG_WEIGHTS",
-       "RPN.SIZES",
-       "RPN.ASPECT_RATIOS",
-       "FPN.RPN_ANCHOR_START_SIZE",
-       "FPN.RPN_ASPECT_RATIOS",
-       "FPN.RPN_MIN_LEVEL",
-       "RETINANET.ANCHOR_SCALE",
-       "RETINANET.ASPECT_RATIOS",
-       "RETINANET.SCALES_PER_OCTAVE",
-       "TRAIN.DATASETS",
-       "TRAIN.SCALES",
-       "TRAIN.MAX_SIZE",
-       "TRAIN.IMS_PER_BATCH",
-       "TRAIN.USE_FLIPPED",
-       "TRAIN.ASPECT_GROUPING",
-       "TRAIN.GT_MIN_AREA"},
+  return naming_changes(remembering(
       joined({marked(detector_run_keys(c), true), marked(detector_network_keys(c.network), true),
               marked(detector_head_keys(c.network), true), marked(detector_training_keys(c), true),
               marked(detector_testing_keys(c), true), marked(detector_data_keys(c), false),
-              marked(own_detector_keys(c), false)}));
+              marked(own_detector_keys(c), false)})));
 }
 
 std::vector<FormerKey> former_detectron_keys() {

@@ -82,6 +82,24 @@ std::string text_of_unknown(const Metadata& saved,
                     listed(unknown, " and "), ": whether they are still the same is not known");
 }
 
+Metadata deciding_bits(const ConfigKeys& keys) {
+  Metadata metadata;
+  for (const ConfigKey& key : keys)
+    if (key.facts.decides_bits) metadata.emplace(key.key, text_of(key));
+  return metadata;
+}
+
+std::string changed_since(const Metadata& saved, const Metadata& now) {
+  const auto shown = [](const std::string& value) {
+    return value.empty() ? "''" : printable(value);
+  };
+  std::vector<std::string> changed;
+  for (const auto& [key, value] : now)
+    if (const auto then = saved.find(key); then != saved.end() && !same(then->second, value))
+      changed.push_back(join(key, " ", shown(value), " instead of ", shown(then->second)));
+  return listed(changed);
+}
+
 void check_remembered(const Metadata& of_now, const Metadata& saved, const std::string& path,
                       int64_t replicas) {
   const auto of_saved = saved.find("replicas");

@@ -24,6 +24,12 @@ std::string text_of_unknown(const Metadata& saved,
                             const std::vector<std::pair<std::string, std::string>>& now,
                             const std::string& path);
 
+// The keys that may change between sessions, and bits with them
+// (KeyFacts::decides_bits).
+Metadata deciding_bits(const ConfigKeys& keys);
+// Those that `saved` has with another value: "WIRE bfloat16 instead of '', .."; "": none.
+std::string changed_since(const Metadata& saved, const Metadata& now);
+
 // Throws naming the key and both values. Keys missing from `saved` may have any value: the
 // checkpoint is older than them. `now`: remembered() of this run.
 void check_remembered(const Metadata& now, const Metadata& saved, const std::string& path,

@@ -103,17 +103,19 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   return last_start_;
 }
 
-// Sums are taken in another order then. Older checkpoints do not say how many processes there were.
+// Sums are taken in another order, or updates are others. Older checkpoints say less of it.
 std::string TrainingRun::change_of_bits() const {
-  std::string changes;
+  const std::string keys = changed_since(resumed_, deciding_bits(task_.keys()));
+  std::string numbers;
   for (const auto& [name, now] : {std::pair<const char*, int64_t>{kProcesses, processes()},
                                   {kReplicas, replicas_},
                                   {kThreads, session_->threads()}}) {
     const auto then = resumed_.find(name);
     if (then == resumed_.end() || then->second == std::to_string(now)) continue;
-    changes += join(changes.empty() ? "; " : ", ", "the number of ", name, " was ",
+    numbers += join(numbers.empty() ? "; " : ", ", "the number of ", name, " was ",
                     printable(then->second), " and is ", now, " now");
   }
+  const std::string changes = (keys.empty() ? "" : " with " + keys) + numbers;
   return changes.empty() ? "" : changes + ": bits may differ from those of an uninterrupted run";
 }
 
@@ -125,6 +127,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
         learning_rate(settings_.schedule, steps_done - 1),
         "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ", intact());
   Metadata metadata = to_be_remembered(task_);
+  metadata.merge(deciding_bits(task_.keys()));
   metadata.insert(more.begin(), more.end());
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {kProcesses, std::to_string(processes())},
