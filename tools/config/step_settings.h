@@ -27,7 +27,7 @@ NamedDevices devices_named(const std::string& text);
 struct RunSettings {
   NamedDevices devices = devices_named("cpu");
   NamedDevices auxiliaries = {};  // hold no replica; they sum for the replicas
-  int threads = 0;           // per CPU replica; 0: an equal share of the cores
+  int threads = 0;                // per CPU replica; 0: an equal share of the cores
   bool tf32 = false;
   bool exact = false;
 };
