@@ -35,7 +35,7 @@ std::string ending_of(const fs::path& file) {
   return end == "." ? "" : end;
 }
 
-bool is_hidden(const fs::path& file) { return file.filename().string().starts_with('.'); }
+bool is_hidden_file(const fs::path& file) { return file.filename().string().starts_with('.'); }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ FolderContent content_of(const fs::path& folder) {
   std::error_code trouble, none;  // a dangling link is no folder
   for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end;
        at.increment(trouble)) {
-    if (is_hidden(at->path())) continue;
+    if (is_hidden_file(at->path())) continue;
     (at->is_directory(none) ? content.folders : files).push_back(at->path());
   }
   check(!trouble, "cannot read the folder '", folder.string(), "': ", trouble.message());

@@ -5,19 +5,19 @@
 namespace lockstep {
 namespace {
 
-struct Entry {
+struct NameSet {
   const char* set;
   const char* network;
   TrainingModel (*rename)(TrainingModel);
 };
 
-constexpr Entry kSets[] = {{"keras", "resnet50_keras", with_keras_names}};
+constexpr NameSet kSets[] = {{"keras", "resnet50_keras", with_keras_names}};
 
 }  // namespace
 
 std::vector<std::string> step_name_sets() {
   std::vector<std::string> sets;
-  for (const Entry& entry : kSets)
+  for (const NameSet& entry : kSets)
     if (sets.empty() || sets.back() != entry.set) sets.emplace_back(entry.set);
   return sets;
 }
@@ -25,7 +25,7 @@ std::vector<std::string> step_name_sets() {
 TrainingModel with_step_names(const std::string& set, const std::string& network,
                               const std::string& source, TrainingModel model) {
   std::string have, known;
-  for (const Entry& entry : kSets) {
+  for (const NameSet& entry : kSets) {
     if (set != entry.set) continue;
     if (network == entry.network) return entry.rename(std::move(model));
     have += join(" ", entry.network);

@@ -45,7 +45,7 @@ void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, in
 // Segments before the pixels: 0xFF, a letter, the size of size and data, data. Letters without data
 // do not come before the one that begins the pixels, which ends the search. libjpeg could keep
 // segments, too, but would copy all of a letter.
-std::string_view exif_in(std::string_view bytes) {
+std::string_view exif_in_segments(std::string_view bytes) {
   constexpr uint8_t kExif = 0xE1, kPixels = 0xDA;
   const auto byte = [&](std::size_t at) { return static_cast<uint8_t>(bytes[at]); };
   for (std::size_t at = 2; at + 4 <= bytes.size() && byte(at) == 0xFF;) {
@@ -86,7 +86,7 @@ class JpegReader {
     return {.height = info_.image_height,
             .width = info_.image_width,
             .bytes_per_pixel = progressive ? 9 : 3,
-            .orientation = exif_orientation(exif_in(file_.bytes))};
+            .orientation = exif_orientation(exif_in_segments(file_.bytes))};
   }
 
   Image decoded() {

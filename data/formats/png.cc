@@ -21,7 +21,7 @@ int64_t number_at(std::string_view bytes, std::size_t at) {
 }
 
 // Finds the block before the pixels or behind them.
-std::string_view exif_in(std::string_view bytes) {
+std::string_view exif_in_chunks(std::string_view bytes) {
   constexpr std::size_t kAround = 12;
   for (std::size_t at = kStart; at + kAround <= bytes.size();) {
     const auto size = static_cast<std::size_t>(number_at(bytes, at));
@@ -116,7 +116,7 @@ PictureHeader png_header(const PictureFile& file) {
         ": a PNG file without a whole header");
   return {.height = number_at(bytes, kSizes + 4),
           .width = number_at(bytes, kSizes),
-          .orientation = exif_orientation(exif_in(bytes))};
+          .orientation = exif_orientation(exif_in_chunks(bytes))};
 }
 
 Image decode_png(const PictureFile& file) { return PngReader(file).decoded(); }

@@ -21,7 +21,7 @@ void check_status(VP8StatusCode status, const PictureFile& file) {
 
 // "RIFF", the size, "WEBP"; then chunks: 4 letters, the size, data, a byte more if that is odd. The
 // flag in the first chunk (VP8X) says whether there is an EXIF chunk.
-std::string_view exif_in(std::string_view bytes) {
+std::string_view exif_in_container(std::string_view bytes) {
   constexpr std::size_t kFirst = 12, kFlags = kFirst + 8;
   constexpr uint8_t kExif = 8;
   if (bytes.size() <= kFlags || bytes.substr(kFirst, 4) != "VP8X" ||
@@ -54,7 +54,7 @@ PictureHeader webp_header(const PictureFile& file) {
   return {.height = features.height,
           .width = features.width,
           .bytes_per_pixel = plain ? 3 : 8,
-          .orientation = exif_orientation(exif_in(file.bytes))};
+          .orientation = exif_orientation(exif_in_container(file.bytes))};
 }
 
 Image decode_webp(const PictureFile& file) {

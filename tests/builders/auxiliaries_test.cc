@@ -47,8 +47,8 @@ TEST(Auxiliaries, SumInsteadOfReplicas) {
   EXPECT_EQ(places(options_of("psgpu", 1, 1), 3), Places{3});
   EXPECT_EQ(places(options_of("psgpu#3", 1, 3), 4), (Places{4, 5, 6}));
   EXPECT_EQ(places(options_of("pscpu#2", 2, 1), 6), (Places{6, 7}));
-  // The first one of every process, then the second one of every process.
-  EXPECT_EQ(places(options_of("psgpu#2", 2, 2), 4), (Places{4, 6}));
+  // Of 4, 6, 5, 7, dealt into two groups as replicas are.
+  EXPECT_EQ(places(options_of("psgpu#2", 2, 2), 4), (Places{4, 5}));
   EXPECT_EQ(places(options_of("psgpu#4", 2, 2), 4), (Places{4, 5, 6, 7}));
   EXPECT_EQ(places(options_of("nccl/pscpu", 2, 1), 4), (Places{4, 5})) << "the second level";
   EXPECT_EQ(places(options_of("pscpu/pscpu#1", 2, 1), 4), (Places{0, 2, 4})) << "both levels";

@@ -19,7 +19,7 @@ namespace lockstep::testing {
 namespace {
 
 constexpr int kClassSteps = 3;
-constexpr std::array<double, kClassSteps> kRate{0.1, 0.02, 0.02}, kCorrection{1, 0.2, 1},
+constexpr std::array<double, kClassSteps> kRates{0.1, 0.02, 0.02}, kCorrection{1, 0.2, 1},
     kMean{1, -2, 0.5};  // of what is fed
 
 struct Parameter {
@@ -65,7 +65,7 @@ double expected(const Parameter& parameter, bool nesterov) {
     if (parameter.kind == StateKind::norm) g += 0.125 * p;
     if (parameter.kind == StateKind::bias) g *= 3;
     const double old = kCorrection[step] * v;
-    v = 0.5 * old + kRate[step] * g;
+    v = 0.5 * old + kRates[step] * g;
     p -= nesterov ? 1.5 * v - 0.5 * old : v;
   }
   return p;
@@ -85,7 +85,7 @@ StateValues trained(const TrainingModel& model, bool queued) {
                           ? Tensor{{DType::float32, {1}}, &correction}
                           : Tensor{{DType::float32, {1, 1}}, &data[k]});
   for (std::size_t step = 0; step < kClassSteps; ++step) {
-    rate = static_cast<float>(kRate[step]);
+    rate = static_cast<float>(kRates[step]);
     correction = static_cast<float>(kCorrection[step]);
     for (std::size_t k = 0; k < data.size(); ++k)  // the replicas' mean is the same
       data[k] = static_cast<float>(kMean[step]) + (data.size() > 1 ? (k == 0 ? 0.5F : -0.5F) : 0);
