@@ -6,6 +6,7 @@
 
 #include "graph/auxiliaries.h"
 #include "runtime/finite.h"
+#include "runtime/state/accelerators.h"
 
 namespace lockstep {
 namespace {
@@ -25,18 +26,6 @@ int chosen_threads(const SessionOptions& options, std::size_t replicas) {
   const int processes = options.comm ? options.comm->size_here() : 1;
   return options.threads > 0 ? options.threads
                              : threads_per_replica(static_cast<int>(replicas) * processes);
-}
-
-Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
-                            const std::vector<Device>& devices) {
-  Accelerator* accelerator = nullptr;
-  for (const KernelTable& table : kernels)
-    if (!devices.empty() && table.kind() == devices[0].kind) accelerator = table.accelerator();
-  for (Device device : devices)
-    if (accelerator && device.index >= accelerator->devices())
-      fail("cannot run on ", text_of(device), ": this machine has ", accelerator->devices(),
-           " GPUs that can be used; see `lockstep doctor`");
-  return accelerator;
 }
 
 void check_same_states(const TrainingModel& model, const TrainingModel& held) {
@@ -64,6 +53,18 @@ std::vector<Device> devices_of_states(const TrainingModel& model,
 }
 
 }  // namespace
+
+Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
+                            const std::vector<Device>& devices) {
+  Accelerator* accelerator = nullptr;
+  for (const KernelTable& table : kernels)
+    if (!devices.empty() && table.kind() == devices[0].kind) accelerator = table.accelerator();
+  for (Device device : devices)
+    if (accelerator && device.index >= accelerator->devices())
+      fail("cannot run on ", text_of(device), ": this machine has ", accelerator->devices(),
+           " GPUs that can be used; see `lockstep doctor`");
+  return accelerator;
+}
 
 Program::Program(Session& session, Spec spec, std::shared_ptr<ArenaPool> arenas)
     : session_(session), spec_(std::move(spec)), arenas_(std::move(arenas)) {

@@ -153,6 +153,7 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
                                                    "PACKING", "ready:1k:1M", "--format", "buckets"})
                                          .out);
   const std::map<std::string, std::string> values{{"DEVICES", "cpu*2"},
+                                                  {"AUX_DEVICES", "cpu*2"},
                                                   {"ALL_REDUCE", "auto"},
                                                   {"RING_ORDER", "[0, 2, 1, 3]"},
                                                   {"PACKING", "ready:1k:1M"},
@@ -166,7 +167,8 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
                                                   {"TF32", "true"},
                                                   {"EXACT", "true"}};
   const auto built = [&](const std::string& source, const Words& words) {
-    const Words all{"--devices", "cpu*4", "ALL_REDUCE", "xring"};
+    const bool gathers = words[0] == "AUX_DEVICES" || words[0] == "--aux-devices";
+    const Words all{"--devices", "cpu*4", "ALL_REDUCE", gathers ? "psgpu" : "xring"};
     Words command{"build", source, "-o", folder / "step.onnx"};
     // Flags come behind keys, and the last one counts.
     const bool its_own = words[0] == "DEVICES" || words[0] == "--devices" ||

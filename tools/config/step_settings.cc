@@ -40,7 +40,11 @@ NamedDevices devices_named(const std::string& text) { return {text, parse_device
 
 std::vector<Device> all_devices(const RunSettings& run) {
   std::vector<Device> all = run.devices.list;
-  all.insert(all.end(), run.auxiliaries.list.begin(), run.auxiliaries.list.end());
+  const int replicas = static_cast<int>(all.size());
+  for (Device device : run.auxiliaries.list) {
+    if (device.kind == DeviceKind::cpu) device.index += replicas;  // CPU devices are only numbers
+    all.push_back(device);
+  }
   return all;
 }
 

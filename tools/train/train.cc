@@ -10,9 +10,12 @@
 #include "graph/file.h"
 #include "graph/io.h"
 #include "graph/printable.h"
+#include "operators/all.h"
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
+#include "runtime/state/accelerators.h"
 #include "runtime/state/drift.h"
+#include "runtime/state/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/tasks.h"
@@ -40,6 +43,15 @@ struct TrainOptions {
 constexpr const char* kOpenWindow = "open window";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
+// Mistakes that cost no look at the data are told before a data set is opened.
+std::vector<TrainingModel> checked_steps(Task& task, const Resume& resume, Comm* comm) {
+  accelerator_of(all_kernels(), all_devices(task.settings().run));
+  const bool leads = !comm || comm->rank() == 0;
+  if (const auto weights = task.first_weights(); weights && leads && !resume.wanted)
+    read_safetensors_header(weights->path);
+  return own_steps(task, comm);
+}
+
 class TrainCommand {
  public:
   // With several processes rank 0 writes the files and the output; the others only train.
@@ -49,7 +61,7 @@ class TrainCommand {
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
         debug_(options.debug),
-        steps_(own_steps(task, comm)),
+        steps_(checked_steps(task, options.resume, comm)),
         from_(take_place(options)),
         run_(task, std::move(steps_), threads(), comm),
         unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)) {
