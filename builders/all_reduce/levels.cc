@@ -12,7 +12,7 @@ struct Local {
   std::string name, what;
   // The sum of a process's terms, on its first replica.
   Value (*sum)(const Terms& own);
-  // That replica's value, on all of them.
+  // The first replica's value, on all of them.
   std::vector<Value> (*back)(const Terms& own, Value sum);
   // Both at once, where there is no second level.
   std::vector<Value> (*both)(const Terms& own);

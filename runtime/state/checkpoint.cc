@@ -174,7 +174,7 @@ std::string content_of(const std::string& path) {
   }
 }
 
-// As much as a checkpoint of all replicas' states holds, and its header.
+// The bytes of a checkpoint of all replicas' states, and room for its header.
 uint64_t longest_checkpoint(const Session& session) {
   uint64_t bytes = 0;
   for (const State& state : saved_states(session.model()))

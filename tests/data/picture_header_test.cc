@@ -70,7 +70,7 @@ TEST(PictureHeader, WhatHasNoneIsNamed) {
   expect_error([&] { read_picture_header(folder.path()); }, "a folder");
 }
 
-// Such as a film that is called .jpg: only a format whose header may be long is read further.
+// Names a film that is called .jpg without reading it: a picture's header alone may be long.
 TEST(PictureHeader, OfAFileThatIsNoPictureIsReadNoFurther) {
   const TemporaryFolder folder;
   const std::string film = folder / "film.jpg";

@@ -128,7 +128,7 @@ TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
   EXPECT_EQ(model.updates.size(), 2 * 214u + 106u) << "parameters, momentum, running statistics";
 }
 
-// As Horovod broadcasts them, but before the first step, and over processes, too.
+// Horovod broadcasts them after its first step; here the first values are, over processes, too.
 TEST(KerasStep, AllVariablesAreBroadcastByNameAtTheStart) {
   std::vector<std::string> variables;
   for (const Net::Param& param : params_of("resnet50_keras")) variables.push_back(param.name);

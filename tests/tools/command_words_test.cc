@@ -136,7 +136,7 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", ""}), "auto runs of mine");
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", "runs of mine/"}), "runs of mine/c");
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", "SOLVER.BASE"}), "SOLVER.BASE_LR");
-  // What launch starts is completed as a line of its own.
+  // A command that launch starts is completed as a line of its own.
   EXPECT_EQ(completed({"launch", "--pro"}), "--processes");
   EXPECT_EQ(completed({"launch", "-n", "2", "--", "lockst"}).substr(0, 8), "lockstep");
   EXPECT_NE((" " + completed({"launch", "-n", "2", "--", "cp"}) + " ").find(" cp "),

@@ -1,4 +1,4 @@
-// What a detector's commands write beside the user's files.
+// Files that a detector's commands write beside the user's.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -50,7 +50,7 @@ ConfigKeys with(Fact fact, const std::set<std::string>& names, ConfigKeys keys) 
   return keys;
 }
 
-// They decide which pictures a step has, or what the network's numbers mean.
+// Keys that decide which pictures a step has, or what the network's numbers mean.
 ConfigKeys remembering(ConfigKeys keys) {
   return with(&KeyFacts::remembered,
               {"NUM_GPUS",
@@ -77,7 +77,7 @@ ConfigKeys remembering(ConfigKeys keys) {
               std::move(keys));
 }
 
-// They decide what a step samples and how its losses are weighed.
+// Keys that decide what a step samples and how its losses are weighed.
 ConfigKeys naming_changes(ConfigKeys keys) {
   return with(&KeyFacts::decides_bits,
               {"BBOX_XFORM_CLIP",

@@ -32,7 +32,7 @@ void refuse_for_export(const std::string& config) {
   refuse_not_done(keys_of(detector), "export", detector.origins, detector.path);
 }
 
-// What is read from the run's folder, and what the run would miss.
+// Files that are read from the run's folder, or that the run would miss.
 std::vector<std::string> files_kept(const std::string& weights, const std::string& step) {
   const std::string folder = fs::path(step).parent_path().string();
   const std::string checkpoint = checkpoint_in(folder);

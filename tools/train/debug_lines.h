@@ -1,4 +1,4 @@
-// What `train --debug` says of a step before its first run.
+// Lines of `train --debug` on a step before its first run.
 #pragma once
 
 #include <string>
