@@ -151,9 +151,12 @@ const char* const kInLevels[] = {"nccl/rechd",  "nccl/xring",   "nccl/pscpu",  "
 std::vector<Form> forms() {
   std::vector<Form> all;
   for (const char* spec : kInLevels)
-    for (const char* wire : {"", "float16", "bfloat16"})
-      for (int pieces : {1, 3})
-        for (bool mean : {false, true}) all.push_back({spec, wire, pieces, mean});
+    for (const Form& form : {Form{spec},
+                             {spec, "float16"},
+                             {spec, "bfloat16", 1, true},
+                             {spec, "", 3, true},
+                             {spec, "bfloat16", 3}})
+      all.push_back(form);
   return all;
 }
 
@@ -188,7 +191,7 @@ TEST(Levels, AreTheNaiveSumOverProcesses) {
       for (int each : {1, 2, 3})
         for (const Form& form : forms()) {
           const int replicas = processes * each;
-          if (replicas < 2) continue;
+          if (replicas < 2 || replicas > 6) continue;
           SCOPED_TRACE(join(form.spec, " on ", processes, " x ", each, " ", form.wire, ", ",
                             form.pieces, " pieces", form.mean ? ", mean" : ""));
           const AllReduceOptions options = options_of(form, processes);
