@@ -160,6 +160,7 @@ class KerasNames {
     name_sums_over_replicas(node);
     if (node.replica() == kEveryReplica) return;
     const auto replica = static_cast<std::size_t>(node.replica());
+    if (replica >= scopes_.size()) return;  // on an auxiliary device
     if (node.type() == "MomentumSGDUpdate") return name_update(node, replica);
     if (node.type() == "Sum") return name_fork(node, replica);
     for (const Rule& rule : kRules) {

@@ -139,7 +139,9 @@ TEST_F(AllReduceCommand, AuxiliaryDevicesSumForReplicas) {
   ASSERT_EQ(
       train("cut", {"ALL_REDUCE", "psgpu", "AUX_DEVICES", "cpu", "SOLVER.MAX_ITER", "7"}).exit_code,
       0);
-  EXPECT_EQ(train("cut", with({"--resume"})).exit_code, 0);
+  const Outcome resumed = train("cut", with({"--resume"}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("AUX_DEVICES '' instead of cpu"), std::string::npos) << resumed.out;
   EXPECT_EQ(tensors("cut"), tensors("without"));
   const Outcome tested = run_lockstep({"test", folder / "beside/config.yaml"});
   EXPECT_EQ(tested.exit_code, 0) << tested.err;

@@ -67,6 +67,7 @@ ConfigKeys keys_of(RunSettings& run) {
        "devices of the same kind that hold no replica: they sum gradients where ALL_REDUCE gathers "
        "(pscpu, psgpu, nccl/pscpu, pscpu/pscpu), such as cpu*2 beside DEVICES cpu*8; empty: none",
        {.flag = "--aux-devices",
+        .decides_bits = true,
         .alike = [&run] { return number_and_kind(run.auxiliaries.list); }}},
       {"THREADS",
        &run.threads,
