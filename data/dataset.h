@@ -64,7 +64,7 @@ struct DatasetOptions {
 // Throws for an unknown name, listing the known ones.
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options);
 std::vector<std::string> dataset_names();
-// Whether the set lies in files below DatasetOptions::root.
+// True if the data set is read from files below DatasetOptions::root.
 bool has_files(const DatasetOptions& options);
 // "3 classes: a, b, c"
 std::string names_of_classes(const Dataset& data);

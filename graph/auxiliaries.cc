@@ -27,7 +27,10 @@ int auxiliaries_of(const TrainingModel& model) {
 }
 
 void set_auxiliaries(TrainingModel& model, int count) {
-  if (count > 0) model.metadata[kAuxiliaries] = std::to_string(count);
+  check(count >= 0 && count <= kMostReplicas, count, " auxiliary devices; 0 to ", kMostReplicas,
+        " are possible (AUX_DEVICES, --aux-devices)");
+  model.metadata.erase(kAuxiliaries);
+  if (count > 0) model.metadata.emplace(kAuxiliaries, std::to_string(count));
 }
 
 }  // namespace lockstep

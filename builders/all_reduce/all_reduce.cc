@@ -40,7 +40,8 @@ Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
 
 // Devices that nothing could use are a mistake.
 void check_auxiliaries(const AllReduceOptions& options) {
-  check(options.auxiliaries >= 0, "all-reduce: ", options.auxiliaries, " auxiliary devices");
+  check(options.auxiliaries >= 0, "all-reduce: ", options.auxiliaries,
+        " auxiliary devices, should be at least 0 (AUX_DEVICES, --aux-devices)");
   if (options.auxiliaries == 0) return;
   std::string who;
   for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms())

@@ -19,7 +19,7 @@ struct AllReduceOptions {
   std::string buckets = "";              // a bucket plan as text, instead of a packing
   std::string buckets_from = "buckets";  // where that text is from, for errors
   int pieces = 1;                        // of each bucket; each piece is summed by itself
-  // The nodes that sum so many consecutive buckets have names under one scope, allreduce_0,
+  // The number of consecutive buckets whose nodes have names under one scope, allreduce_0,
   // allreduce_1, .., which viewers fold; 1: no scope.
   int merge_scope = 1;
   // The element type of gradients in transit, float16 or bfloat16. They are summed in float32, and

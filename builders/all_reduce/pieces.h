@@ -78,7 +78,7 @@ struct Gathering {
 };
 std::vector<Value> sum_by_turns(const Terms& whole, const Gathering& gathering);
 
-// The sizes of so many pieces: floor(length / count), the last one's with the rest.
+// The lengths of `count` pieces: floor(length / count) each; the last piece takes the rest.
 std::vector<int64_t> equal_lengths(int64_t length, int64_t count);
 // The size of each of so many pieces of `length` elements, except the last ones, which are shorter
 // or empty.

@@ -11,7 +11,7 @@ namespace {
 AllReduceRange range_of(const std::string& text) {
   const auto hash = text.find('#');
   check(hash == text.npos || text.find('/', hash) == text.npos, "'", text,
-        "': a number of shards is that of the second level, as in pscpu/pscpu#2");
+        "': only the second level takes a number of shards, as in pscpu/pscpu#2");
   const std::vector<std::string> parts = split(text, '#');
   check(parts.size() <= 2, "'", text, "' has two numbers of shards");
   AllReduceRange range;

@@ -53,7 +53,7 @@ void check_forward_only(const DataParallelOptions& options) {
         {options.skip_non_finite, "skip_non_finite (SOLVER.SKIP_NON_FINITE)",
          "it has no update to skip"},
         {options.synchronised_batch_norm, "synchronised_batch_norm (TRAIN.SYNC_BATCH_NORM)",
-         "its batch norms use the running statistics, not those of the batch"},
+         "its batch norms use running statistics, no statistics of the batch"},
         {norms_vary, "statistics (TRAIN.STATISTICS)", "it changes no running statistics"}})
     check(!given, "the forward pass alone (forward_only, --forward-only) does not go with ", option,
           ": ", why, "; leave the option out");

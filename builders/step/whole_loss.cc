@@ -57,8 +57,8 @@ WholeLoss::WholeLoss(const OneReplica& one)
       const TensorType& type = forward_.type(input);
       check(type.shape.empty() || !type.shape[0].known(),
             "whole_loss (TRAIN.WHOLE_LOSS): the input '", forward_.name(input), "' is ", type,
-            ", so the network takes the rows of one share and no other number, not those of the "
-            "whole batch; declare its first dimension by a name, such as N, or leave whole_loss "
+            ", so the network takes the rows of one share and cannot take all rows of the batch; "
+            "declare its first dimension by a name, such as N, or leave whole_loss "
             "out");
     }
 }

@@ -129,6 +129,11 @@ TEST(Auxiliaries, AreKeptInFilesAndNeedDevices) {
   expect_error([&] { Session(model, cpu_devices(3), all_kernels()); },
                "3 replicas and 2 auxiliary devices but 3 devices were given");
   EXPECT_EQ(auxiliaries_of(small("psgpu", 0)), 0);
+  TrainingModel changed = small("psgpu", 2);
+  set_auxiliaries(changed, 0);
+  EXPECT_EQ(auxiliaries_of(changed), 0);
+  for (const int count : {-1, 4097})
+    expect_error([&] { set_auxiliaries(changed, count); }, join(count, " auxiliary devices; 0 to"));
   TrainingModel wrong = small("psgpu", 1);
   for (const char* text : {"-1", "x", "1.5", "", "99999999999"}) {
     wrong.metadata["auxiliary devices"] = text;

@@ -160,31 +160,6 @@ std::vector<Form> forms() {
   return all;
 }
 
-// Exact sums of small whole numbers; sums of others within the rounding of what is sent.
-void check_naive(const TrainingModel& model, const Form& form, SumRun run, int replicas) {
-  for (bool whole : {true, false}) {
-    run.whole_numbers = whole;
-    const auto found = sums_of(model, run);
-    const double divisor = form.mean ? replicas : 1;
-    const double rounding = form.wire.empty() ? 0x1p-24 : form.wire == "float16" ? 0x1p-11 : 0x1p-8;
-    const bool exact = whole && !form.mean;
-    for (int64_t i = 0; i < run.length; ++i) {
-      double sum = 0, sizes = 0;
-      for (int k = 0; k < replicas; ++k) {
-        const double term = -term_of(k, run.length, whole)[static_cast<std::size_t>(i)];
-        sum += term;
-        sizes += std::abs(term);
-      }
-      for (const auto& of_replica : found) {
-        ASSERT_EQ(of_replica[i], found[0][i]) << "replicas differ";
-        ASSERT_NEAR(of_replica[i], sum / divisor,
-                    exact ? 0 : sizes / divisor * rounding * (replicas + 2))
-            << i << (whole ? ", whole numbers" : "");
-      }
-    }
-  }
-}
-
 TEST(Levels, AreTheNaiveSumOverProcesses) {
   for (int processes : {1, 2, 3})
     over_processes(processes, [&](int rank, Comm* comm) {
@@ -197,10 +172,11 @@ TEST(Levels, AreTheNaiveSumOverProcesses) {
           const AllReduceOptions options = options_of(form, processes);
           const TrainingModel whole = sum_model(options, replicas, 13);
           const SumRun run{each * rank, 13, comm};
+          const NaiveSum naive{replicas, form.wire, form.mean};
           if (processes == 1)
-            check_naive(whole, form, run, replicas);
+            expect_naive_sums(whole, naive, run);
           else
-            check_naive(partition(whole, {rank, processes}), form, run, replicas);
+            expect_naive_sums(partition(whole, {rank, processes}), naive, run);
         }
     });
 }

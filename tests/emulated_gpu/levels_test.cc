@@ -85,29 +85,6 @@ TEST(ExchangeInLevels, OthersCallNoNcclWithinAProcess) {
     EXPECT_TRUE(calls_of({spec}, 1, 3, 7).empty()) << spec;
 }
 
-// Whole numbers are summed exactly in any order; others within the rounding of what is sent.
-void check_naive(const TrainingModel& part, const Form& form, SumRun run, int replicas) {
-  for (bool whole : {true, false}) {
-    run.whole_numbers = whole;
-    const auto found = sums_of(part, run);
-    const double divisor = form.mean ? replicas : 1;
-    const double rounding = form.wire.empty() ? 0x1p-24 : form.wire == "float16" ? 0x1p-11 : 0x1p-8;
-    for (int64_t i = 0; i < run.length; ++i) {
-      double sum = 0, sizes = 0;
-      for (int k = 0; k < replicas; ++k) {
-        const double term = -term_of(k, run.length, whole)[static_cast<std::size_t>(i)];
-        sum += term;
-        sizes += std::abs(term);
-      }
-      const double near = whole && !form.mean ? 0 : sizes / divisor * rounding * (replicas + 2);
-      for (const auto& of_replica : found) {
-        ASSERT_EQ(of_replica[i], found[0][i]) << "replicas differ";
-        ASSERT_NEAR(of_replica[i], sum / divisor, near) << i;
-      }
-    }
-  }
-}
-
 TEST(ExchangeInLevels, IsTheNaiveSumOnAnyGpus) {
   for (int processes : {1, 2, 3})
     over_processes(processes, [&](int rank, Comm* comm) {
@@ -128,7 +105,8 @@ TEST(ExchangeInLevels, IsTheNaiveSumOnAnyGpus) {
             for (const std::string& devices : lists) {
               SCOPED_TRACE(join(spec, " on ", processes, " x ", devices, " ", form.wire, ", ",
                                 form.pieces, " pieces", form.mean ? ", mean" : ""));
-              check_naive(part, form, {each * rank, 13, comm, parse_devices(devices)}, replicas);
+              expect_naive_sums(part, {replicas, form.wire, form.mean},
+                                {each * rank, 13, comm, parse_devices(devices)});
             }
           }
     });
@@ -140,7 +118,7 @@ TEST(ExchangeInLevels, GroupsOfOneProcessDoNotMeet) {
     for (const auto& [first, second] : {std::pair{"gpu:0,gpu:1,gpu:2", "gpu:3,gpu:4,gpu:5"},
                                         {"gpu:0*2,gpu:1", "gpu:0,gpu:2*2"}}) {
       SCOPED_TRACE(join(spec, " on ", first, " and ", second));
-      check_naive(model_of({spec}, 6, 3, 13), {spec}, {0, 13, nullptr, joined(first, second)}, 6);
+      expect_naive_sums(model_of({spec}, 6, 3, 13), {6}, {0, 13, nullptr, joined(first, second)});
     }
 }
 
@@ -160,8 +138,8 @@ TEST(ExchangeInLevels, AuxiliaryGpusGather) {
                                            .auxiliaries = 2};
             TrainingModel model = sum_model(options, 2 * processes, 13);
             if (processes > 1) model = partition(model, {rank, processes});
-            check_naive(model, {spec, wire}, {2 * rank, 13, comm, joined("gpu*2", auxiliaries)},
-                        2 * processes);
+            expect_naive_sums(model, {2 * processes, wire},
+                              {2 * rank, 13, comm, joined("gpu*2", auxiliaries)});
           }
     });
 }

@@ -101,4 +101,30 @@ std::vector<std::vector<float>> sums_of(const TrainingModel& part, const SumRun&
   return results;
 }
 
+void expect_naive_sums(const TrainingModel& part, const NaiveSum& naive, SumRun run) {
+  const double divisor = naive.mean ? naive.replicas : 1;
+  const double rounding = naive.wire.empty() ? 0x1p-24 : naive.wire == "float16" ? 0x1p-11 : 0x1p-8;
+  for (const bool whole : {true, false}) {
+    run.whole_numbers = whole;
+    const auto found = sums_of(part, run);
+    std::vector<double> sums(static_cast<std::size_t>(run.length)), sizes = sums;
+    for (int k = 0; k < naive.replicas; ++k) {
+      const std::vector<float> terms = term_of(k, run.length, whole);
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        sums[i] -= terms[i];
+        sizes[i] += std::abs(terms[i]);
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double near =
+          whole && !naive.mean ? 0 : sizes[i] / divisor * rounding * (naive.replicas + 2);
+      for (const auto& of_replica : found) {
+        ASSERT_EQ(of_replica[i], found[0][i]) << "replicas differ";
+        ASSERT_NEAR(of_replica[i], sums[i] / divisor, near)
+            << i << (whole ? ", whole numbers" : "");
+      }
+    }
+  }
+}
+
 }  // namespace lockstep::testing

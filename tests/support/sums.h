@@ -46,4 +46,12 @@ void over_processes(int processes, const std::function<void(int rank, Comm* comm
 // The sums on each replica; expects another run to give the same.
 std::vector<std::vector<float>> sums_of(const TrainingModel& part, const SumRun& run);
 
+struct NaiveSum {
+  int replicas = 1;  // of all processes
+  std::string wire = "";
+  bool mean = false;
+};
+// Expects exact sums of small whole numbers, and sums of others within the rounding of the wire.
+void expect_naive_sums(const TrainingModel& part, const NaiveSum& naive, SumRun run);
+
 }  // namespace lockstep::testing

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "graph/error.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {
@@ -28,6 +29,18 @@ TEST_F(StepNamesCommand, AreThoseOfKerasForItsResNet) {
   EXPECT_EQ(run_lockstep({"plan", step, "--devices", "cpu", "--threads", "1"}).exit_code, 0);
   const Outcome summary = run_lockstep({"inspect", step});
   EXPECT_NE(summary.out.find("conv1_conv/kernel"), std::string::npos) << "a state keeps its name";
+}
+
+// Auxiliary devices have no replica's scope, and their nodes no name there.
+TEST_F(StepNamesCommand, LeaveOutAuxiliaryDevices) {
+  const std::string step = folder / "step.onnx";
+  const Outcome built =
+      run_lockstep({"build", "resnet50_keras", "--names", "keras", "--devices", "cpu*2",
+                    "--aux-devices", "cpu*2", "--all-reduce", "psgpu#2", "-o", step});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  const std::string names = run_lockstep({"inspect", step, "--format", "names"}).out;
+  for (const char* scope : {"cpu_0/", "cpu_1/"})
+    EXPECT_NE(names.find(join("\n", scope, "resnet50/conv1_conv/Conv2D\n")), names.npos) << scope;
 }
 
 TEST_F(StepNamesCommand, OtherModelsAndNamesAreRefused) {
