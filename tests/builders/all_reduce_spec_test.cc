@@ -63,7 +63,7 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("pscpu/pscpu/pscpu", "there is no algorithm 'pscpu/pscpu/pscpu'");
   refuses("nccl/", "'nccl/'");
   refuses("pscpu#2/pscpu", "'pscpu#2/pscpu': only the second level takes a number of shards");
-  refuses("pscpu#2/pscpu#2", "that of the second level, as in pscpu/pscpu#2");
+  refuses("pscpu#2/pscpu#2", "only the second level takes a number of shards, as in pscpu/pscpu#2");
   refuses("pscpu/pscpu#0", "number of shards should be at least 1");
   refuses("pscpu/pscpu#two", "shards 'two'");
   refuses("nccl#2", "nccl takes no number of shards");
