@@ -148,10 +148,11 @@ Safetensors read_safetensors(const std::string& path) {
 }
 
 SafetensorsHeader read_safetensors_header(const std::string& path) {
+  const std::string start = read_file_start(path, sizeof(uint64_t));
   std::error_code trouble;
   const std::size_t size = std::filesystem::file_size(path, trouble);
   check(!trouble, "cannot read ", refusal_text(path, trouble));
-  std::string json(header_length(read_file_start(path, sizeof(uint64_t)), size, path), '\0');
+  std::string json(header_length(start, size, path), '\0');
   read_file_part(path, sizeof(uint64_t), std::as_writable_bytes(std::span(json)));
   try {
     return parse_safetensors_header(json, size - sizeof(uint64_t) - json.size());

@@ -9,9 +9,11 @@
 
 namespace lockstep {
 
-std::vector<TrainingModel> own_steps(Task& task, Comm* comm) {
+std::vector<TrainingModel> own_steps(Task& task, Comm* comm,
+                                     const std::function<void()>& before_data) {
   // What is learnt from the data changes keys: other data would be told as another key.
   if (comm) check_agreement(*comm, to_be_agreed_on(task.keys()));
+  before_data();
   task.prepare();
   if (!comm) return task.steps(1);
   check_agreement(*comm, task.also_alike());

@@ -1,6 +1,7 @@
 // A process's share of the steps of a run.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "tools/train/task.h"
@@ -8,8 +9,9 @@
 namespace lockstep {
 
 // Every process builds the steps of all replicas and keeps its part; before that they check that
-// their configurations agree.
-std::vector<TrainingModel> own_steps(Task& task, Comm* comm);
+// their configurations agree. `before_data`: checks that cost no look at the data.
+std::vector<TrainingModel> own_steps(
+    Task& task, Comm* comm, const std::function<void()>& before_data = [] {});
 
 // The division of a batch into parts that go through the network together.
 BatchShares shares_of(const Task& task, int64_t replicas);

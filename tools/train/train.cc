@@ -43,13 +43,14 @@ struct TrainOptions {
 constexpr const char* kOpenWindow = "open window";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
-// Mistakes that cost no look at the data are told before a data set is opened.
+// Devices and weights are checked before a data set is opened.
 std::vector<TrainingModel> checked_steps(Task& task, const Resume& resume, Comm* comm) {
-  accelerator_of(all_kernels(), all_devices(task.settings().run));
-  const bool leads = !comm || comm->rank() == 0;
-  if (const auto weights = task.first_weights(); weights && leads && !resume.wanted)
-    read_safetensors_header(weights->path);
-  return own_steps(task, comm);
+  return own_steps(task, comm, [&] {
+    accelerator_of(all_kernels(), all_devices(task.settings().run));
+    const bool leads = !comm || comm->rank() == 0;
+    if (const auto weights = task.first_weights(); weights && leads && !resume.wanted)
+      read_safetensors_header(weights->path);
+  });
 }
 
 class TrainCommand {
