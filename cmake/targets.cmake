@@ -32,9 +32,9 @@ function(lockstep_optimise target level)
     $<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
 endfunction()
 
-# Most of what a file of tests or tools costs to compile are its headers: eight compiled as one take a
-# third to a half of the time. Joined in every build, so that CI tests what users run.
-option(LOCKSTEP_JOINED_FILES "compile eight files of tests or tools as one: slower for whoever edits one of them" ON)
+# Most of what a file costs to compile are its headers: eight compiled as one take a third to a half of
+# the time. Joined in every build, so that CI tests what users run.
+option(LOCKSTEP_JOINED_FILES "compile eight files as one: slower for whoever edits one of them" ON)
 function(lockstep_join target)
   if(LOCKSTEP_JOINED_FILES AND NOT CMAKE_UNITY_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -42,9 +42,7 @@ function(lockstep_join target)
 endfunction()
 
 # lockstep_library(NAME [ALONE] sources...): the library of one folder, with the project's warnings.
-# The sanitizers' builds join its sources, too (CMAKE_UNITY_BUILD). Others do not, for a function in one
-# file's unnamed namespace can then be chosen in another. ALONE: never, for sources that share too many
-# names.
+# ALONE: sources are never joined, because they share too many names.
 set_property(GLOBAL PROPERTY lockstep_libraries lockstep_options)
 function(lockstep_library name)
   set(sources ${ARGN})
@@ -52,6 +50,8 @@ function(lockstep_library name)
   add_library(lockstep_${name} STATIC ${sources})
   if("ALONE" IN_LIST ARGN)
     set_target_properties(lockstep_${name} PROPERTIES UNITY_BUILD OFF)
+  else()
+    lockstep_join(lockstep_${name})
   endif()
   add_library(Lockstep::${name} ALIAS lockstep_${name})
   set_target_properties(lockstep_${name} PROPERTIES EXPORT_NAME ${name})
