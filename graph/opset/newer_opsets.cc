@@ -12,13 +12,13 @@ namespace lockstep {
 namespace {
 
 // Only element types changed: kernels take the new ones, or refuse them by name.
-constexpr Rewrite kOnlyTypes = nullptr;
+constexpr NodeRewrite kOnlyTypes = nullptr;
 
 // Changes of operators that Lockstep reads, oldest first. Others mean at the newest opset what they
 // mean at 17.
 struct Change {
   int64_t opset;  // the first opset with the change
-  Rewrite rewrite;
+  NodeRewrite rewrite;
   const char* operators;
 };
 constexpr Change kChanges[] = {

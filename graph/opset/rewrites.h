@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-using Rewrite = void (*)(NewerNode&);
+using NodeRewrite = void (*)(NewerNode&);
 
 // reductions.cc
 void reduce_axes_to_attribute(NewerNode& node);

@@ -3,7 +3,7 @@
 #include "operators/kit/avx512.h"
 #include "operators/pool/max_loops.h"
 
-namespace lockstep::pooled {
+namespace lockstep::max_pooled {
 namespace {
 
 using namespace avx512;
@@ -200,4 +200,4 @@ void avx512_max_grad(const GradientOfMaxima<T>& plane) {
 template void avx512_max_grad(const GradientOfMaxima<float>&);
 template void avx512_max_grad(const GradientOfMaxima<BFloat16>&);
 
-}  // namespace lockstep::pooled
+}  // namespace lockstep::max_pooled

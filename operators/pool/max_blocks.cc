@@ -156,11 +156,11 @@ class MaxOfWideBlocksGrad final : public Kernel {
         rows_of_places_((planes_.rows.kernel + planes_.rows.stride - 1) / planes_.rows.stride) {}
 
   void run(const KernelArgs& args) override {
-    const int64_t small = planes_.rows.out * planes_.columns.out * pooled::kChannels,
-                  large = planes_.rows.in * planes_.columns.in * pooled::kChannels;
-    each_share(planes_, pooled::kChannels, [&](int64_t share, int64_t begin, int64_t end) {
+    const int64_t small = planes_.rows.out * planes_.columns.out * max_pooled::kChannels,
+                  large = planes_.rows.in * planes_.columns.in * max_pooled::kChannels;
+    each_share(planes_, max_pooled::kChannels, [&](int64_t share, int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p)
-        pooled::avx512_max_grad<T>(
+        max_pooled::avx512_max_grad<T>(
             {.rows = planes_.rows,
              .columns = planes_.columns,
              .dy = args.in[0].as<const T>() + p * small,
@@ -173,10 +173,10 @@ class MaxOfWideBlocksGrad final : public Kernel {
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(planes_.threads * places()) * sizeof(int32_t);
   }
-  std::string describe() const override { return join(pooled::kChannels, " channels at once"); }
+  std::string describe() const override { return join(max_pooled::kChannels, " channels at once"); }
 
  private:
-  int64_t places() const { return rows_of_places_ * planes_.columns.out * pooled::kChannels; }
+  int64_t places() const { return rows_of_places_ * planes_.columns.out * max_pooled::kChannels; }
 
   PooledPlanes planes_;
   int64_t rows_of_places_;
@@ -198,7 +198,7 @@ std::unique_ptr<Kernel> max_of_blocks_grad(const KernelRequest& request) {
       "takes operands in equal channel blocks");
   supported(!request.in[1].padded(), "takes channel blocks without padding");
   return dispatch<MaxOfBlocks>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-    if (block == pooled::kChannels && detail::widest_vectors() == detail::Vectors::avx512)
+    if (block == max_pooled::kChannels && detail::widest_vectors() == detail::Vectors::avx512)
       return std::make_unique<MaxOfWideBlocksGrad<T>>(request);
     if (block % 8 == 0) return std::make_unique<MaxOfBlocksGrad<T, 8>>(request);
     return std::make_unique<MaxOfBlocksGrad<T, 4>>(request);

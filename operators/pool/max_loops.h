@@ -14,7 +14,7 @@ struct AxisOfWindows {
   int64_t in, out, kernel, stride, pad;
 };
 
-namespace pooled {
+namespace max_pooled {
 
 inline constexpr int kChannels = 16;
 
@@ -31,5 +31,5 @@ struct GradientOfMaxima {
 template <class T>
 void avx512_max_grad(const GradientOfMaxima<T>& plane);
 
-}  // namespace pooled
+}  // namespace max_pooled
 }  // namespace lockstep
