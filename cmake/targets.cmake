@@ -1,6 +1,10 @@
 add_library(lockstep_options INTERFACE)
 target_compile_features(lockstep_options INTERFACE cxx_std_20)
-set(lockstep_warnings -Wall -Wextra -Werror)
+option(LOCKSTEP_WERROR "a warning of the compiler stops the build" OFF)
+set(lockstep_warnings -Wall -Wextra)
+if(LOCKSTEP_WERROR)
+  list(APPEND lockstep_warnings -Werror)
+endif()
 file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})  # ../../, as ccache writes it
 set(file_names -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}=)
 target_compile_options(lockstep_options INTERFACE
