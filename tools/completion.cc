@@ -95,7 +95,6 @@ std::string alternatives(const std::vector<std::string>& names) {
   return text;
 }
 
-// zsh understands bash's completions, too, after bashcompinit.
 std::string bash(const CLI::App& app) {
   const std::vector<CompletedKey> keys = keys_to_complete();
   std::ostringstream out;
@@ -164,6 +163,14 @@ std::string bash(const CLI::App& app) {
   return out.str();
 }
 
+// Bash's script, which zsh understands after bashcompinit. Sourced, the script ends there; a file
+// of that first line in a folder of completions is run as a function when Tab is first pressed, and
+// has to answer then, too.
+std::string zsh(const CLI::App& app) {
+  return "#compdef lockstep\nautoload -U +X bashcompinit && bashcompinit\n" + bash(app) +
+         "[ \"${funcstack[1]}\" != _lockstep ] || _bash_complete -o filenames -F _lockstep\n";
+}
+
 std::string quoted(const std::string& text) {
   std::string safe = "'";
   for (char letter : text.substr(0, text.find('\n')))
@@ -207,7 +214,7 @@ std::string fish(const CLI::App& app) {
 
 std::string completion_script(const CLI::App& app, const std::string& shell) {
   if (shell == "bash") return bash(app);
-  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash(app);
+  if (shell == "zsh") return zsh(app);
   check(shell == "fish", "completion scripts exist for bash, zsh and fish, not for '", shell, "'");
   return fish(app);
 }

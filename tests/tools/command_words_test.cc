@@ -148,7 +148,14 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
             "classification control");
   EXPECT_EQ(completed({"launch", "--", "lockstep", "train", "my"}), "my config.yaml");
   EXPECT_EQ(completed({"launch", "--", "cp", "my"}), "my config.yaml");
-  EXPECT_NE(run_lockstep({"completion", "zsh"}).out.find("bashcompinit"), std::string::npos);
+  const std::string zsh = run_lockstep({"completion", "zsh"}).out;
+  EXPECT_NE(zsh.find("bashcompinit"), std::string::npos);
+  // Also as a file of a folder of completions, which zsh runs as a function at the first Tab.
+  EXPECT_TRUE(zsh.starts_with("#compdef lockstep\n"));
+  EXPECT_TRUE(
+      zsh.ends_with("-F _lockstep lockstep\n"
+                    "[ \"${funcstack[1]}\" != _lockstep ] || "
+                    "_bash_complete -o filenames -F _lockstep\n"));
   const std::string fish = run_lockstep({"completion", "fish"}).out;
   for (const char* part : {"-a train", "-a SOLVER.BASE_LR", "__lockstep_after SOLVER.TYPE",
                            "__lockstep_after PRECISION --precision' -a '",
