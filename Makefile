@@ -1,5 +1,5 @@
 # train, detect, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
-.PHONY: train detect test fuzz build bundle setup format clean
+.PHONY: train detect test fuzz build bundle package setup format clean
 
 build: setup
 	@tools/build.sh release
@@ -25,6 +25,9 @@ fuzz: setup  # make fuzz SECONDS=600
 
 bundle: build
 	@tools/bundle.sh
+
+package: build
+	@tools/package.sh
 
 setup:
 	@tools/setup.sh

@@ -1,4 +1,5 @@
-# `cmake --install` leaves headers, libraries, the binary and a find_package(Lockstep).
+# `cmake --install` leaves headers, libraries, the binary, its manual page and completions, examples of
+# configurations and a find_package(Lockstep).
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY lockstep_libraries)
@@ -8,6 +9,15 @@ install(CODE "
   set(source [==[${PROJECT_SOURCE_DIR}]==])
   set(headers \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/lockstep\")")
 install(SCRIPT cmake/install_headers.cmake)
+install(CODE "
+  set(program [==[$<TARGET_FILE:lockstep_cli>]==])
+  set(texts \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\")")
+install(SCRIPT cmake/install_texts.cmake)
+
+set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc/lockstep)
+install(DIRECTORY configs/ DESTINATION ${doc_dir}/examples)
+install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright OPTIONAL)  # Debian's name of it
+install(FILES NOTICE DESTINATION ${doc_dir} OPTIONAL)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir})

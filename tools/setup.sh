@@ -15,6 +15,7 @@ packages=(
 )
 [ "${1:-}" = first ] || packages+=(
   libgtest-dev libonnx-testdata iproute2                 # tests
+  dpkg-dev file                                          # make package: libraries' packages
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
 )
 # Names that another release spells differently.
