@@ -3,5 +3,7 @@ include(CMakeFindDependencyMacro)
 set(LOCKSTEP_DNNL "@LOCKSTEP_DNNL@" CACHE FILEPATH "oneDNN's library")
 set(LOCKSTEP_DNNL_INCLUDE "@LOCKSTEP_DNNL_INCLUDE@" CACHE PATH "oneDNN's headers")
 include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
-find_package(CUDAToolkit QUIET)  # a build with GPU kernels links CUDA's runtime
+if("@LOCKSTEP_CUDA_KERNELS@")  # GPU kernels link CUDA's runtime
+  find_dependency(CUDAToolkit)
+endif()
 include(${CMAKE_CURRENT_LIST_DIR}/LockstepTargets.cmake)
