@@ -1,5 +1,5 @@
 # `cmake --install` leaves headers, libraries, the binary, its manual page and completions, examples of
-# configurations and a find_package(Lockstep).
+# configurations, licence and notices, and a find_package(Lockstep).
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY lockstep_libraries)
@@ -16,8 +16,26 @@ install(SCRIPT cmake/install_texts.cmake)
 
 set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc/lockstep)
 install(DIRECTORY configs/ DESTINATION ${doc_dir}/examples)
-install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright OPTIONAL)  # Debian's name of it
-install(FILES NOTICE DESTINATION ${doc_dir} OPTIONAL)
+install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright)  # Debian's name of it
+
+# Licence, NOTICE and the copyright files of what is compiled in; a bundle installs this component alone.
+find_file(LOCKSTEP_CLI11_HEADER CLI/CLI.hpp REQUIRED)
+find_file(LOCKSTEP_JSON_HEADER nlohmann/json.hpp REQUIRED)
+set(compiled_in ${LOCKSTEP_CLI11_HEADER} ${LOCKSTEP_JSON_HEADER})
+if(LOCKSTEP_CUDA_KERNELS)  # where the toolkit's agreement lies depends on how it was installed
+  file(GLOB cuda_documents /usr/share/doc/cuda-cudart-* ${CUDAToolkit_BIN_DIR}/../dist-info/nvidia_cuda_runtime*/licenses)
+  find_file(LOCKSTEP_CUDA_LICENCE NAMES EULA.txt License.txt copyright NO_DEFAULT_PATH
+            PATHS ${CUDAToolkit_BIN_DIR}/.. ${cuda_documents})
+  list(APPEND compiled_in cuda-runtime=${LOCKSTEP_CUDA_LICENCE})
+endif()
+install(CODE "
+  set(compiled_in [==[${compiled_in}]==])
+  execute_process(COMMAND [==[${PROJECT_SOURCE_DIR}/tools/notices.sh]==]
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/doc/lockstep\" \${compiled_in}
+    RESULT_VARIABLE failed)
+  if(failed)
+    message(WARNING \"the notices of the installed copy are not complete\")
+  endif()" COMPONENT notices)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir})

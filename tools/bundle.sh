@@ -17,12 +17,14 @@ for program in "${programs[@]}"; do
 done
 
 # The C library is the other machine's, as its loader is; all else comes along.
-ldd "${programs[@]}" | awk '$3 ~ /^\// {print $3}' | sort -u |
-  grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux-x86-64)\.so' |
-  while read -r library; do
-    cp -L "$library" "$to/lib/"
-  done
+mapfile -t libraries < <(ldd "${programs[@]}" | awk '$3 ~ /^\// {print $3}' | sort -u |
+  grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux-x86-64)\.so')
+cp -L "${libraries[@]}" "$to/lib/"
 strip --strip-unneeded "$to"/lib/*.so*
+cmake --install "$from" --component notices --prefix "$PWD/$to" >/dev/null
+headers=()
+[ ${#programs[@]} -eq 1 ] || headers=(/usr/include/gtest/gtest.h)  # the tests contain it
+tools/notices.sh "$to/share/doc/lockstep" "${libraries[@]}" "${headers[@]}"
 cp -r configs "$to/configs"
 cp tools/bench/*.py "$to/bench/"
 mkdir "$to/bench/gpu" && cp tools/bench/gpu/*.py "$to/bench/gpu/"
@@ -34,6 +36,8 @@ Lockstep, to be run where it lies.
   python3 bench/gpu_report.py --out report             test and measure on a GPU, beside PyTorch
 
 GPUs need NVIDIA's driver, cuBLASLt and cuDNN 9 on the library path.
+
+Licence, notices and the copyright files of lib/: share/doc/lockstep.
 TEXT
 
 XZ_OPT="-6 -T0" tar -C build -cJf "$to.tar.xz" lockstep-bundle

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything this machine can test: format, layers, the release build's unit tests, all its others,
+# Everything this machine can test: format, layers, licence lines, the release build's unit tests, all its others,
 # then the unit tests under the address and thread sanitizers. LOCKSTEP_QUICK=1 leaves those out,
 # LOCKSTEP_MINUTES=N each of them that might end later than that.
 set -euo pipefail
@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 tools/check_format.sh
 tools/check_layers.sh
+tools/check_licence.sh
 tools/python_oracles.sh || echo "Python oracles: not to be had here; their tests skip"
 
 jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with

@@ -8,6 +8,7 @@ build=$1 work=$2
 rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/installed" > "$work/install.log"
+"$here/../../tools/check_licence.sh" --carried "$work/installed"
 "$work/installed/bin/lockstep" doctor
 mkdir -p "$work/build"
 awk '/^```cpp$/ { code = 1; next } /^```$/ { code = 0 } code' "$here/../../docs/from_cpp.md" > "$work/build/page.cc"

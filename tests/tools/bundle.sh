@@ -18,6 +18,10 @@ for library in libc libm libdl librt libpthread; do
   if [ -n "$file" ]; then cp -L "$file" "$work/lib/x86_64-linux-gnu/"; fi
 done
 tar -C "$work/elsewhere" -xf "$source/build/lockstep-bundle.tar.xz"
+"$source/tools/check_licence.sh" --carried "$work/elsewhere/lockstep-bundle"
+for copyright in libgtest-dev libcairo2 libpixman-1-0; do  # in the tests, of a program, of a library
+  test -s "$work/elsewhere/lockstep-bundle/share/doc/lockstep/libraries/$copyright"
+done
 
 # Programs learn from /proc where they lie.
 mount --bind /proc "$work/proc" || { echo "skipped: /proc cannot be mounted here"; exit 77; }
