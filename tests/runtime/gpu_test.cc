@@ -1,4 +1,4 @@
-// What only a GPU can show. Without one, every test here is listed as skipped.
+// What only a GPU can show. Without one, every test here is skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
