@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # The operator cases on another device than the CPU, or on 16-bit floats:
-#   operators_on.sh cpu|gpu|emulated|queues float32|bfloat16|float16 OPERATORS_TEST LOCKSTEP
-# An emulated GPU is another program (tests/emulated_gpu). Exit code 77: there is no GPU.
+#   operators_on.sh cpu|gpu|emulated|queues float32|bfloat16|float16 OPERATORS_TEST LOCKSTEP LEFT_OUT
+# An emulated GPU is another program (tests/emulated_gpu). LEFT_OUT is a filter of tests that neither device nor precision
+# changes. Exit code 77: there is no GPU.
 set -euo pipefail
-device=$1 precision=$2 cases=$3 lockstep=$4
+device=$1 precision=$2 cases=$3 lockstep=$4 left_out=$5
 if [ "$device" = gpu ] && "$lockstep" doctor | grep -q '^GPUs       0'; then
   echo "skipped: no GPU"
   exit 77
 fi
 export LOCKSTEP_CASE_DEVICE=${device/emulated/gpu}
-cases_only='-Gpu.*:Exchange.*:*Folding*'
+cases_only="-Gpu.*:Exchange.*:*Folding*:$left_out"
 if [ "$precision" = float32 ]; then
   exec "$cases" --gtest_brief=1 --gtest_filter="$cases_only"
 fi
