@@ -11,6 +11,16 @@
 namespace lockstep::testing {
 namespace {
 
+// Half of the channels that the files have: enough to know eight scenes.
+const std::vector<std::string> kNarrow{"RESNETS.STEM_OUT_CHANNELS",
+                                       "16",
+                                       "RESNETS.RES2_OUT_CHANNELS",
+                                       "16",
+                                       "GROUP_NORM.NUM_GROUPS",
+                                       "4",
+                                       "FPN.DIM",
+                                       "32"};
+
 class DetectorFamilies : public ::testing::Test {
  protected:
   // Trains on the eight scenes that it is tested on; the last row of its metrics.
@@ -36,6 +46,7 @@ class DetectorFamilies : public ::testing::Test {
                                    "false",
                                    "TRAIN.SNAPSHOT_ITERS",
                                    "100000"};
+    words.insert(words.end(), kNarrow.begin(), kNarrow.end());
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run_lockstep(words);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -57,24 +68,25 @@ TEST_F(DetectorFamilies, FasterRcnnOnAPyramid) {
 }
 
 TEST_F(DetectorFamilies, FasterRcnnOnOneMap) {
-  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_c4.yaml", 340,
-                            {"RESNETS.STEM_OUT_CHANNELS", "16", "RESNETS.RES2_OUT_CHANNELS", "16",
-                             "GROUP_NORM.NUM_GROUPS", "4"}),
-                     "test_ap50"),
-            0.9);
+  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_c4.yaml", 340), "test_ap50"), 0.9);
 }
 
 TEST_F(DetectorFamilies, RetinaNet) {
   type_ = "retinanet";
-  EXPECT_GE(value_of(learnt("scenes_retinanet_fpn.yaml", 160), "test_ap50"), 0.9);
+  EXPECT_GE(value_of(learnt("scenes_retinanet_fpn.yaml", 220), "test_ap50"), 0.9);
 }
 
 TEST_F(DetectorFamilies, ProposalsAndFastRcnnOnThem) {
   EXPECT_GE(value_of(learnt("scenes_rpn_fpn.yaml", 120), "test_ar100_at_half"), 0.9);
-  const Outcome proposals = run_lockstep(
-      {"test", std::string(LOCKSTEP_SOURCE_DIR) + "/configs/detection/scenes_rpn_fpn.yaml",
-       "OUTPUT_DIR", folder_ / "run", "SCENES.TRAIN", "8", "TEST.DATASETS", "[scenes_train]",
-       "--weights", run_folder() + "/checkpoint.safetensors", "--out", folder_ / "proposals"});
+  std::vector<std::string> words{
+      "test",          std::string(LOCKSTEP_SOURCE_DIR) + "/configs/detection/scenes_rpn_fpn.yaml",
+      "OUTPUT_DIR",    folder_ / "run",
+      "SCENES.TRAIN",  "8",
+      "TEST.DATASETS", "[scenes_train]",
+      "--weights",     run_folder() + "/checkpoint.safetensors",
+      "--out",         folder_ / "proposals"};
+  words.insert(words.end(), kNarrow.begin(), kNarrow.end());
+  const Outcome proposals = run_lockstep(words);
   ASSERT_EQ(proposals.exit_code, 0) << proposals.err;
   const std::string file = "[" + (folder_ / "proposals/proposals.safetensors") + "]";
   into_ = "fast";
