@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
 # The GPU report, rehearsed on the CPU from end to end, with stand-ins for the profilers that only a
-# GPU has, and with a third of the operators' tests, all of which run elsewhere:
+# GPU has, and with a third of the operators' tests and a twentieth of those of CUDA's libraries, all of which run elsewhere:
 #   gpu_report.sh SOURCE LOCKSTEP TESTS WORK_FOLDER PYTHON
 set -euo pipefail
 export GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=0
 source=$1 lockstep=$2 tests=$3 work=$4 python=$5
-report() { "$python" "$source/tools/bench/gpu_report.py" --lockstep "$lockstep" --tests "$tests" "$@"; }
+report() { "$python" "$source/tools/bench/gpu_report.py" --lockstep "$lockstep" --tests "$work/tests" "$@"; }
 rehearse() {
   PATH="$work/tools:$PATH" report --device cpu --model resnet18 --batch 2 --steps 1 --rounds 1 \
     --detector-iterations 2 "$@"
 }
 
 rm -rf "$work"
-mkdir -p "$work/tools"
+mkdir -p "$work/tools" "$work/tests"
+ln -s "$tests/operators_test" "$tests/runtime_test" "$work/tests"
+if [ -x "$tests/cuda_test" ]; then
+  printf '#!/bin/sh\nGTEST_TOTAL_SHARDS=20 exec "%s" "$@"\n' "$tests/cuda_test" >"$work/tests/cuda_test"
+  chmod +x "$work/tests/cuda_test"
+fi
 # Runs the program, the first argument that is an executable file, and writes the table that ncu would: two kernels,
 # the second one launched twice.
 cat >"$work/tools/ncu" <<'FAKE'
