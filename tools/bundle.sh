@@ -40,7 +40,8 @@ GPUs need NVIDIA's driver, cuBLASLt and cuDNN 9 on the library path.
 Licence, notices and the copyright files of lib/: share/doc/lockstep.
 TEXT
 
-XZ_OPT="-6 -T0" tar -C build -cJf "$to.tar.xz" lockstep-bundle
+# A tenth larger than by -6, in a third of the time.
+XZ_OPT="-2 -T0" tar -C build -cJf "$to.tar.xz" lockstep-bundle
 size=$(stat -c %s "$to.tar.xz")
 echo "bundle: $to.tar.xz, $((size / 1000000)) MB packed, $(du -sm "$to" | cut -f1) MB unpacked"
 if [ "$size" -gt "$limit" ]; then
