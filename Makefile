@@ -1,5 +1,5 @@
 # train, detect, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
-.PHONY: train detect test fuzz build bundle package setup format clean
+.PHONY: train detect test check fuzz build bundle package setup format clean
 
 build: setup
 	@tools/build.sh release
@@ -19,6 +19,9 @@ detect:
 
 test: setup
 	@tools/run_tests.sh
+
+check: test
+	@tools/run_sanitizers.sh
 
 fuzz: setup  # make fuzz SECONDS=600
 	@tools/fuzz.sh $(or $(SECONDS),60)
