@@ -1,0 +1,82 @@
+"""Printers of Lockstep's small types for gdb: gdb -x tools/gdb/lockstep.py PROGRAM
+
+Value prints as `value 7` or `none`; Dims as `[2,3]`; TensorDesc as in the library's own messages, `float32[2,3]/c16`.
+Dims is std::vector<int64_t>: only what is declared as Dims prints so, any other vector as usual.
+"""
+import gdb
+
+MOST_DIMS = 64  # a vector of more is no shape: more likely its constructor has not run yet
+
+
+def text_of_dims(vector):
+    """[2,3], from the pointers of libstdc++'s vector."""
+    start, finish = vector["_M_impl"]["_M_start"], vector["_M_impl"]["_M_finish"]
+    count = int(finish - start)
+    if not 0 <= count <= MOST_DIMS:
+        return f"[not constructed: {count} dimensions]"
+    return "[" + ",".join(str(int(start[i])) for i in range(count)) + "]"
+
+
+def text_of_dtype(dtype):
+    name = str(dtype).split("::")[-1]
+    return "bool" if name == "boolean" else name
+
+
+def text_of_layout(channel_block):
+    """As text_of_layout of runtime/tensor.h and tiles_of of runtime/filter_tiles.h."""
+    if channel_block == 1:
+        return ""
+    if channel_block >= 0:
+        return f"/c{channel_block}"
+    form, side = divmod(-channel_block, 1000)
+    pairs, turned = divmod(form, 3)
+    return (f"/t{side}" + (f"x{2 * side}" if pairs == 2 else "") + (" pairs" if pairs else "")
+            + (" each" if turned == 1 else "") + (" turned" if turned else ""))
+
+
+def text_of_value(value):
+    return f"value {int(value['id'])}" if value["id"] >= 0 else "none"
+
+
+def text_of_desc(desc):
+    return text_of_dtype(desc["dtype"]) + text_of_dims(desc["dims"]) + text_of_layout(int(desc["channel_block"]))
+
+
+TEXTS = {
+    "lockstep::Value": text_of_value,
+    "lockstep::Dims": text_of_dims,
+    "lockstep::TensorDesc": text_of_desc,
+}
+
+
+class Printer:
+    def __init__(self, text, value):
+        self.text = text
+        self.value = value
+
+    def to_string(self):
+        return self.text(self.value)
+
+
+def printer_of(value):
+    """A printer for the type as declared: behind a typedef, Dims would be any vector."""
+    kind = value.type
+    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        kind = kind.target()
+        value = value.referenced_value()
+    text = TEXTS.get(kind.unqualified().name)
+    return Printer(text, value) if text else None
+
+
+printer_of.name = "lockstep"  # for `info pretty-printer` and `disable pretty-printer`
+
+
+def register(objects):
+    """The printers of one program or library, before libstdc++'s own, which know Dims as a vector."""
+    if all(getattr(known, "name", "") != "lockstep" for known in objects.pretty_printers):
+        objects.pretty_printers.insert(0, printer_of)
+
+
+for loaded in gdb.objfiles():
+    register(loaded)
+gdb.events.new_objfile.connect(lambda event: register(event.new_objfile))
