@@ -17,7 +17,7 @@ packages=(
   libgtest-dev libonnx-testdata iproute2                 # tests
   dpkg-dev file                                          # make package: libraries' packages
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
-  gdb                                                    # tests of tools/gdb
+  clang-tidy gdb                                         # tools/check_tidy.sh, tests of tools/gdb
 )
 # Names that another release spells differently.
 [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = noble ] &&
