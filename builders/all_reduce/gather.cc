@@ -96,7 +96,8 @@ std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
 }
 
 std::vector<int> or_auxiliaries(const AlgorithmUse& use, std::vector<int> replicas) {
-  return use.auxiliaries.empty() ? std::move(replicas) : use.auxiliaries;
+  if (use.auxiliaries.empty()) return replicas;
+  return use.auxiliaries;
 }
 
 double seconds_of_shards(const Costs& costs) { return costs.gather(costs.shards()); }

@@ -249,7 +249,7 @@ ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOpt
 
 ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::string& loss,
                        const ImportedOptions& options) {
-  return [file, loss, options](Net& net) {
+  return [file = std::move(file), loss, options](Net& net) {
     ImportedValues value_named = add_imported(net, *file, options);
     if (net.training() && !loss.empty()) net.loss(loss, value_named(loss));
     const Graph& graph = file->model.inference;

@@ -23,9 +23,10 @@ double by_policy(const LrSchedule& schedule, int64_t iteration) {
   if (schedule.policy == "steps_with_decay")
     return schedule.base_lr *
            std::pow(schedule.gamma, static_cast<double>(interval(schedule, iteration)));
-  if (schedule.policy == "step")
-    return schedule.base_lr *
-           std::pow(schedule.gamma, static_cast<double>(iteration / schedule.step_size));
+  if (schedule.policy == "step") {
+    const int64_t steps = iteration / schedule.step_size;
+    return schedule.base_lr * std::pow(schedule.gamma, static_cast<double>(steps));
+  }
   if (schedule.policy == "cosine_decay") return schedule.base_lr * 0.5 * (std::cos(M_PI * at) + 1);
   return schedule.base_lr * std::exp(at * std::log(schedule.gamma));
 }

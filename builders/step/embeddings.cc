@@ -148,7 +148,7 @@ Value rows_of_parts(Graph& graph, const std::vector<Value>& parts, const std::st
   return parts.size() == 1 ? parts[0] : concat(graph, parts, 0, name);
 }
 
-Value flat_rows(Graph& graph, Value x, Dims shape, const std::string& name) {
+Value flat_rows(Graph& graph, Value x, const Dims& shape, const std::string& name) {
   if (graph.shape(x).size() == shape.size()) return x;
   return reshape(graph, x, shape, name);
 }
