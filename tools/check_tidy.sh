@@ -69,16 +69,17 @@ fi
 
 # check FOLDER DEADLINE FILE : prints findings, or that there was no time.
 check() {
-  local output status=0
-  if [ "$(date +%s)" -ge "$2" ]; then
+  local output status=0 left=$(($2 - $(date +%s)))
+  [ $left -gt 0 ] && output=$(timeout $((left + 20)) clang-tidy --quiet ${TIDY_CHECKS:+"$TIDY_CHECKS"} \
+    -p "$1" "$3" 2>&1) || status=$?
+  if [ $left -le 0 ] || [ $status -eq 124 ]; then
     echo "tidy: no time for ${3#"$PWD/"}"
     return
   fi
-  output=$(clang-tidy --quiet ${TIDY_CHECKS:+"$TIDY_CHECKS"} -p "$1" "$3" 2>&1) || status=$?
   [ $status -eq 0 ] || { echo "$output" | grep -vE '^[0-9]+ warnings? (generated|treated)'; return 1; }
 }
 export -f check
-deadline=$(($(date +%s) + seconds))
+deadline=$(($(date +%s) - SECONDS + seconds))
 if ! tr '\n' '\0' < "$folder/files" | xargs -0 -r -P "$(nproc)" -I{} bash -c 'check "$@"' check "$folder" "$deadline" {}
 then
   echo "tidy: findings above, in $what"
