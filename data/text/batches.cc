@@ -24,7 +24,7 @@ std::vector<TextRange> places_of(const std::vector<TextRange>& ranges, int64_t l
 
 }  // namespace
 
-TextOrder::TextOrder(std::vector<TextRange> ranges, int64_t length, uint64_t seed)
+TextOrder::TextOrder(const std::vector<TextRange>& ranges, int64_t length, uint64_t seed)
     : ranges_(places_of(ranges, length)),
       length_(length),
       starts_(characters_of(ranges_)),

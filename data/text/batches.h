@@ -28,7 +28,7 @@ class TextOrder {
  public:
   // Rows of `length` characters and the one after them, each within one of the ranges. Throws if
   // all ranges are shorter.
-  TextOrder(std::vector<TextRange> ranges, int64_t length, uint64_t seed);
+  TextOrder(const std::vector<TextRange>& ranges, int64_t length, uint64_t seed);
   // The first character of a row; `number` counts rows from the start of training. Thread-safe.
   int64_t start(int64_t number) const;
 
