@@ -43,9 +43,9 @@ int64_t TextOrder::start(int64_t number) const {
   fail("row ", number, " has no place in the text");
 }
 
-TextBatches::TextBatches(const std::vector<uint8_t>& text, std::vector<TextRange> ranges,
+TextBatches::TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
                          const TextBatchOptions& options)
-    : text_(text), options_(options), order_(std::move(ranges), options.length, options.seed) {
+    : text_(text), options_(options), order_(ranges, options.length, options.seed) {
   check(options.batch > 0, "a batch of ", options.batch, " rows");
   if (options_.count < 0) options_.count = options.batch - options.first;
   check(options_.count > 0 && options_.first + options_.count <= options.batch, "rows ",

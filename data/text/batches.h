@@ -45,7 +45,7 @@ class TextOrder {
 class TextBatches final : public MinibatchSource {
  public:
   // `text`, as numbers of characters, must outlive it.
-  TextBatches(const std::vector<uint8_t>& text, std::vector<TextRange> ranges,
+  TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
               const TextBatchOptions& options);
 
   const std::vector<MinibatchForm>& forms() const override { return forms_; }
