@@ -17,19 +17,17 @@ namespace {
 // The value of a node that tells the node's layer.
 enum class Told { by_result, by_result_1, by_operand_0, by_operand_1 };
 
-// A node of that type belongs to the layer L if that value is called L + `ending`. The node and its
-// first result get the name `name`, where @ is the layer, unless `result` gives the result another.
-// `more`: of further results, which TensorFlow numbers after a colon; "" keeps a name.
+// Names for the nodes of one type. In each of them @ stands for the node's layer.
 struct Rule {
   std::string_view type;
   Told told;
-  std::string_view ending;
-  std::string_view name;
-  std::string_view result = "";
-  std::array<std::string_view, 4> more = {};
+  std::string_view ending;                    // the value `told` is called @ + `ending`
+  std::string_view name;                      // of the node and its first result
+  std::string_view result = "";               // of the first result, if it has another
+  std::array<std::string_view, 4> more = {};  // of further results; "" keeps a name
 };
 
-// The first that fits counts.
+// Rules in order: the first that fits a node names it.
 constexpr Rule kRules[] = {
     {"Conv", Told::by_result, "", "resnet50/@/Conv2D", "resnet50/@/BiasAdd"},
     {"BatchNormTrain",
@@ -68,7 +66,8 @@ constexpr Rule kRules[] = {
     {"MaxPoolGrad", Told::by_operand_0, "_grad", "gradient_tape/resnet50/@/MaxPool/MaxPoolGrad"},
 };
 
-// The read of each of a layer's variables. The kernel's depends on the layer.
+// Endings of a layer's variables, with the names of the nodes that read them. The first that fits
+// counts: one layer has a kernel that multiplies instead of convolving.
 constexpr std::pair<std::string_view, std::string_view> kReads[] = {
     {"predictions/kernel", "resnet50/predictions/MatMul/ReadVariableOp"},
     {"/kernel", "resnet50/@/Conv2D/ReadVariableOp"},
@@ -103,13 +102,24 @@ std::string numbered(const std::string& name, int number) {
   return number == 0 ? name : join(name, "_", number);
 }
 
+// Each replica's scope, such as cpu_0/: the text before a value's name without its scope.
+std::vector<std::string> scopes_of(const TrainingModel& model) {
+  check(!model.inputs.empty(), "internal: a step of ResNet50 without inputs");
+  const StepInput& input = model.inputs.front();
+  std::vector<std::string> scopes;
+  for (const std::string& value : input.values) {
+    const std::optional<std::string> scope = stem(value, input.name);
+    check(scope.has_value(), "internal: the input '", input.name, "' is called '", value,
+          "' on a replica, which does not end with its name");
+    scopes.push_back(*scope);
+  }
+  return scopes;
+}
+
 class KerasNames {
  public:
-  explicit KerasNames(const TrainingModel& model) : model_(model) {
-    for (const Replicated& input : model.inputs)
-      if (scopes_.empty())
-        for (const std::string& value : input.values) scopes_.push_back(*stem(value, input.name));
-    // In reverse, the order of updates.
+  explicit KerasNames(const TrainingModel& model) : model_(model), scopes_(scopes_of(model)) {
+    // Updates come in the reverse order.
     for (std::size_t i = 0; i < model.gradients.size(); ++i)
       number_[model.gradients[i].name] = static_cast<int>(model.gradients.size() - 1 - i);
   }
@@ -171,7 +181,7 @@ class KerasNames {
     }
   }
 
-  // A later micro-batch reads the same variables.
+  // Micro-batches after the first repeat its layers, which have the names already.
   bool is_of_later_part(const Node& node, std::size_t replica) const {
     const std::string result = bare(node.outputs()[0], replica);
     return std::any_of(model_.inputs.begin(), model_.inputs.end(), [&](const StepInput& input) {
@@ -191,7 +201,7 @@ class KerasNames {
     if (value) names_.values[model_.step.name(value)] = scoped(replica, name);
   }
 
-  // The node and one of its results.
+  // Names the node and one of its results.
   void name_one(const Node& node, std::size_t replica, const std::string& name, Value result) {
     names_.nodes[node.index()] = scoped(replica, name);
     name_value(result, replica, name);
@@ -231,11 +241,12 @@ class KerasNames {
     }
   }
 
-  // In TensorFlow's order: the shortcuts' projections first, the deepest of them before the others.
+  // Declares reads in TensorFlow's order: the shortcuts' projections first, the deepest of them
+  // before the others.
   void order_reads() {
     const auto depth = [](const State& state) {
       const bool projects = state.name.find("_0_") != state.name.npos;
-      return projects ? -(state.name.at(4) - '0') : 0;
+      return projects ? -(state.name.at(4) - '0') : 0;  // conv3_block1_0_conv/kernel: stage 3
     };
     std::vector<const State*> states;
     for (const State& state : model_.states)
@@ -247,10 +258,10 @@ class KerasNames {
   }
 
   const TrainingModel& model_;
-  NewNames names_;
-  std::vector<std::string> scopes_;              // by replica: cpu_0/
+  const std::vector<std::string> scopes_;        // by replica
   std::unordered_map<std::string, int> number_;  // of each trained variable, as they were made
   std::unordered_map<std::size_t, int> forks_;   // so far, by replica
+  NewNames names_;
 };
 
 }  // namespace

@@ -12,11 +12,10 @@ namespace lockstep {
 // The words of `lockstep build --names`.
 std::vector<std::string> step_name_sets();
 
-// The step of that model, each of its nodes and values under the name that its counterpart has in
-// the framework; those without a counterpart keep theirs. Nothing else changes. Throws for an
-// unknown set, with the nearest one, and for a model without such names, with the models that have
-// them. `source`: the user's words for the model, for errors; `network`: its name in models.h, or
-// empty.
+// Gives nodes and values of the step `model` the names of their counterparts in the framework of
+// `set`; without a counterpart a name stays. Nothing else changes. Throws for an unknown set, with
+// the nearest one, and for a model without such names, with the models that have them. `network`:
+// the model's name in models.h, or empty; `source`: the user's words for it, for errors.
 TrainingModel with_step_names(const std::string& set, const std::string& network,
                               const std::string& source, TrainingModel model);
 
