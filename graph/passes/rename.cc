@@ -17,7 +17,7 @@ class Renaming {
     for (Value input : from_.inputs()) declare(input);
     for (int id = 0; id < from_.value_count(); ++id)
       if (from_.literal({id}) && !from_.producer({id}) && !of({id}))
-        of({id}) = to_.take_constant(from_, {id}, name(from_.name({id})));
+        of({id}) = to_.take_constant(from_, {id}, name({id}));
     for (int index = 0; index < from_.node_count(); ++index) take(from_.node(index));
     for (Value output : from_.outputs()) to_.output(of(output));
     return std::move(to_);
@@ -26,14 +26,11 @@ class Renaming {
  private:
   Value& of(Value value) { return here_[static_cast<std::size_t>(value.id)]; }
 
-  std::string name(const std::string& old) const {
-    const auto found = names_.values.find(old);
-    return found == names_.values.end() ? old : found->second;
-  }
+  const std::string& name(Value value) const { return names_.of(from_.name(value)); }
 
   void declare(Value input) {
     if (from_.producer(input) || from_.literal(input) || of(input)) return;
-    of(input) = to_.input(name(from_.name(input)), from_.type(input), from_.origin(input));
+    of(input) = to_.input(name(input), from_.type(input), from_.origin(input));
   }
 
   void take(const Node& node) {
@@ -42,8 +39,7 @@ class Renaming {
     for (Value input : node.inputs()) inputs.push_back(input ? of(input) : none);
     const auto found = names_.nodes.find(node.index());
     Graph::Names names{found == names_.nodes.end() ? node.name() : found->second, {}};
-    for (Value output : node.outputs())
-      names.outputs.push_back(output ? name(from_.name(output)) : "");
+    for (Value output : node.outputs()) names.outputs.push_back(output ? name(output) : "");
     const Node made = to_.take(node, inputs, names);
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (node.outputs()[i]) of(node.outputs()[i]) = made.outputs()[i];
@@ -59,20 +55,19 @@ class Renaming {
 
 TrainingModel renamed(TrainingModel model, const NewNames& names) {
   for (const auto& [old, unused] : names.values) model.step.at(old);
+  for (const std::string& old : names.first) model.step.at(old);
+  for (const auto& [node, name] : names.nodes)
+    check(node >= 0 && node < model.step.node_count(), "cannot call node ", node, " '", name,
+          "': the step has nodes 0 to ", model.step.node_count() - 1);
   model.step = Renaming(model.step, names).run();
-  // Of the prediction, only the state is the step's, too; its other values have names of their own.
+  // Prediction shares only its states with the step; its other values have names of their own.
   NewNames of_states;
-  for (const State& state : model.states)
-    for (const std::string& old : state.values)
-      if (const auto found = names.values.find(old); found != names.values.end())
-        of_states.values.insert(*found);
   of_states.first = names.first;
+  for (const State& state : model.states)
+    for (const std::string& old : state.values) of_states.values.emplace(old, names.of(old));
   model.inference = Renaming(model.inference, of_states).run();
 
-  const auto change = [&](std::string& name) {
-    const auto found = names.values.find(name);
-    if (found != names.values.end()) name = found->second;
-  };
+  const auto change = [&](std::string& name) { name = names.of(name); };
   const auto change_all = [&](auto& items) {
     for (auto& item : items)
       for (std::string& value : item.values) change(value);
