@@ -28,7 +28,7 @@ class TemporaryFile {
  public:
   // A pipe of that name would wait for its reader.
   explicit TemporaryFile(const std::string& path) {
-    refuse_special(path, /*link=*/false);
+    refuse_special_or_link(path);
     path_ = path;
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (descriptor_ < 0) fail_errno(path_, "create");
@@ -123,7 +123,7 @@ class InputFile {
 }  // namespace
 
 void rename_file(const std::string& from, const std::string& to) {
-  refuse_special(to, /*link=*/true);
+  refuse_special(to);
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_errno(to, "replace");
   // The rename is on disk only once its folder is.
   const std::string folder = std::filesystem::path(to).parent_path().string();

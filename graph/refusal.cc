@@ -15,7 +15,8 @@ constexpr std::pair<std::errc, const char*> kRemedies[] = {
     {std::errc::file_exists, "a file has that name; choose another, or move the file away"},
     {std::errc::not_a_directory, "a part of the path is a file; choose another path"},
     {std::errc::filename_too_long, "shorten the name"},
-    {std::errc::too_many_symbolic_link_levels, "a link on the path leads back to itself"},
+    {std::errc::too_many_symbolic_link_levels,
+     "a link on the path leads back to itself; remove the link, or choose another path"},
     {std::errc::too_many_files_open, "raise the limit of open files (ulimit -n)"},
 };
 

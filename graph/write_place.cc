@@ -58,10 +58,15 @@ std::string write_place(const std::string& path) {
   return place.string();
 }
 
-void refuse_special(const std::string& path, bool link) {
+void refuse_special(const std::string& path) {
   struct stat facts = {};
-  if (::lstat(path.c_str(), &facts) == 0 && !(link && S_ISLNK(facts.st_mode)))
+  if (::lstat(path.c_str(), &facts) == 0 && !S_ISLNK(facts.st_mode))
     check_regular(path, facts.st_mode);
+}
+
+void refuse_special_or_link(const std::string& path) {
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) == 0) check_regular(path, facts.st_mode);
 }
 
 }  // namespace lockstep

@@ -15,8 +15,9 @@ std::string file_kind(mode_t mode);
 // to a process's open file, such as /dev/stdout.
 std::string write_place(const std::string& path);
 
-// Throws if that very name, without following a link, is something else than a regular file.
-// `link`: or a link.
-void refuse_special(const std::string& path, bool link);
+// Throws if the name itself, without following a link, is a folder, device, pipe or socket.
+void refuse_special(const std::string& path);
+// The same, and for a link: a write through a link would reach another file.
+void refuse_special_or_link(const std::string& path);
 
 }  // namespace lockstep

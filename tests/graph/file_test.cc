@@ -149,6 +149,12 @@ TEST(WriteFile, ReplacesRegularFilesOnly) {
   ASSERT_EQ(mkfifo((folder / "a.tmp").c_str(), 0600), 0);
   expect_error([&] { write_file(folder / "a", "x"); }, folder / "a.tmp", "a pipe");
   EXPECT_TRUE(fs::is_fifo(folder / "a.tmp"));
+  fs::create_symlink("whole", folder / "b.tmp");
+  expect_error([&] { write_file(folder / "b", "y"); }, folder / "b.tmp", "it is a link");
+  EXPECT_EQ(read_file(folder / "whole"), "x") << "no write through a link";
+  rename_file(folder / "whole", folder / "to_sub");
+  EXPECT_FALSE(fs::is_symlink(folder / "to_sub")) << "a rename replaces the link itself";
+  EXPECT_EQ(read_file(folder / "to_sub"), "x");
 }
 
 TEST(WriteFile, RefusesADevice) {
@@ -182,7 +188,7 @@ TEST(WriteFile, GoesThroughLinks) {
   EXPECT_FALSE(fs::is_symlink(folder / "far/new"));
   fs::create_symlink("circle", folder / "circle");
   expect_error([&] { write_file(folder / "circle", "x"); }, folder / "circle",
-               "a link on the path leads back to itself");
+               "a link on the path leads back to itself; remove the link, or choose another path");
   fs::create_symlink("none/new", folder / "lost");
   expect_error([&] { write_file(folder / "lost", "x"); }, folder / "none/new.tmp", "No such file");
 }

@@ -32,7 +32,7 @@ std::string sha256_digits(const std::string& content) {
 // One write, so that two commands can share the folder. It begins with a line feed: a line that a
 // killed command has written by half spoils no other.
 void append_line(const std::string& path, const std::string& line) {
-  refuse_special(path, /*link=*/false);
+  refuse_special_or_link(path);
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const std::string text = "\n" + line + "\n";
   const bool whole =
