@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-// Output i of the collective lives on the i-th of them. Throws for a node that names none.
+// The replicas of `node`, a collective: its output i lives on the i-th. Throws for a node that
+// names none.
 std::vector<int> group_of(const Node& node);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// A hint on a node: of a replica on a GPU, it would rather run on the host's CPU. It says where,
-// not what (placement.h): a plan for CPUs has no use for it.
+// A hint on a node of a replica on a GPU: the node would rather run on the host's CPU. Hints say
+// where, not what (placement.h); a plan for CPUs has no use for them.
 #pragma once
 
 #include <string>

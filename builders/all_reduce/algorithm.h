@@ -22,6 +22,11 @@ struct AlgorithmUse {
   std::vector<int> auxiliaries = {};
 };
 
+// Each of `use.shards` gatherers sums one piece: of the auxiliary devices or, if there are none, of
+// `replicas`. Successive turns use different ones.
+std::vector<Value> sum_by_turns(const Terms& whole, const AlgorithmUse& use,
+                                const std::vector<int>& replicas);
+
 struct AllReduceAlgorithm {
   std::string name;
   std::string what;  // one line for `lockstep build --help` and docs

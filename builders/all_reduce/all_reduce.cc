@@ -17,7 +17,7 @@ struct Subdivisions {
   std::string name, result;
 };
 
-// A collective for each.
+// Sums each subdivision by a collective of its own.
 Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
                      const Subdivisions& asked) {
   if (asked.count <= 1) return all_reduce(one, {gradient}, attrs, {asked.result}, asked.name)[0];
@@ -38,7 +38,7 @@ Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
   return whole;
 }
 
-// Devices that nothing could use are a mistake.
+// Refuses devices that nothing could use: a mistake.
 void check_auxiliaries(const AllReduceOptions& options) {
   check(options.auxiliaries >= 0, "all-reduce: ", options.auxiliaries,
         " auxiliary devices, should be at least 0 (AUX_DEVICES, --aux-devices)");
@@ -64,7 +64,8 @@ std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
 
 void check_fits(const AllReduceOptions& options, int replicas) {
   const std::string text = text_of(options.spec);
-  check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
+  check(!options.spec.ranges.empty(),
+        "all-reduce: the spec names no algorithm; name one, such as collective or xring");
   check(options.spec.ranges.back().limit < 0, "all-reduce spec '", text,
         "': it ends with a limit; the last range has none");
   check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
@@ -93,7 +94,9 @@ void check_fits(const AllReduceOptions& options, int replicas) {
                                    : algorithm.most_shards(replicas, options.processes);
     check(range.shards <= most, "all-reduce spec '", text, "': ", text_of(range), " on ",
           options.processes, " x ", elsewhere ? options.auxiliaries : per_process,
-          elsewhere ? " auxiliary devices" : " replicas", "; at most #", most);
+          elsewhere ? " auxiliary devices" : " replicas", "; at most #", most,
+          " is possible: ask for fewer shards",
+          elsewhere ? " or more auxiliary devices (AUX_DEVICES, --aux-devices)" : "");
   }
 }
 

@@ -16,6 +16,12 @@ bool is_marked(const Node& node) {
   return node.type() == "AllReduce" && node.attributes().has(kAlgorithm);
 }
 
+bool has_marked(const Graph& graph) {
+  for (int index = 0; index < graph.node_count(); ++index)
+    if (is_marked(graph.node(index))) return true;
+  return false;
+}
+
 // The first one of every process, then the second one of every process, ..
 std::vector<int> auxiliaries_of(const AllReduceOptions& options, int replicas) {
   std::vector<int> places;
@@ -57,9 +63,7 @@ Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,
 }
 
 Graph expand(Graph all, const AllReduceOptions& options) {
-  int marked = 0;
-  for (int index = 0; index < all.node_count(); ++index) marked += is_marked(all.node(index));
-  if (marked == 0) return all;
+  if (!has_marked(all)) return all;
   GraphCopy copy(all);
   for (int index = 0; index < all.node_count(); ++index) {
     const Node node = all.node(index);

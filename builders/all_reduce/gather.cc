@@ -6,7 +6,8 @@
 namespace lockstep {
 
 std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
-  check(size >= 1 && size <= devices, size, " gather replicas of ", devices);
+  check(size >= 1 && size <= devices, size, " gather replicas of ", devices, "; ask for 1 to ",
+        devices);
   const int64_t count = (devices + size - 1) / size;
   std::vector<std::vector<int>> groups(count);
   for (int64_t i = 0; i < count * size; ++i)
@@ -40,11 +41,12 @@ std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& ga
   return results;
 }
 
-std::vector<Value> sum_by_turns(const Terms& whole, const Gathering& gathering) {
-  const std::vector<int>& may_gather = gathering.may_gather;
-  const auto groups = gather_groups(static_cast<int>(may_gather.size()), gathering.shards);
+std::vector<Value> sum_by_turns(const Terms& whole, const AlgorithmUse& use,
+                                const std::vector<int>& replicas) {
+  const std::vector<int>& may_gather = use.auxiliaries.empty() ? replicas : use.auxiliaries;
+  const auto groups = gather_groups(static_cast<int>(may_gather.size()), use.shards);
   std::vector<int> chosen;
-  for (int i : groups[gathering.turn % groups.size()]) chosen.push_back(may_gather[i]);
+  for (int i : groups[use.turn % groups.size()]) chosen.push_back(may_gather[i]);
   return sum_by_shuffle(whole, chosen);
 }
 
@@ -95,11 +97,6 @@ std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
   return results;
 }
 
-std::vector<int> or_auxiliaries(const AlgorithmUse& use, std::vector<int> replicas) {
-  if (use.auxiliaries.empty()) return replicas;
-  return use.auxiliaries;
-}
-
 double seconds_of_shards(const Costs& costs) { return costs.gather(costs.shards()); }
 
 }  // namespace
@@ -117,13 +114,10 @@ AllReduceAlgorithm pscpu() {
   return {.name = "pscpu",
           .what = "S of the processes' first replicas sum one piece each, on the host's CPU",
           .build =
-              [](const Terms& whole, const AlgorithmUse& use) {
-                Terms terms = whole;
-                terms.on_host = true;
+              [](Terms whole, const AlgorithmUse& use) {
+                whole.on_host = true;
                 const auto n = static_cast<int>(whole.values.size());
-                return sum_by_turns(
-                    terms, {or_auxiliaries(use, first_of_processes(n, use.processes)), use.shards,
-                            use.turn});
+                return sum_by_turns(whole, use, first_of_processes(n, use.processes));
               },
           .seconds = seconds_of_shards,
           .most_shards = [](int, int processes) -> int64_t { return processes; },
@@ -136,8 +130,7 @@ AllReduceAlgorithm psgpu() {
           .build =
               [](const Terms& whole, const AlgorithmUse& use) {
                 const auto n = static_cast<int>(whole.values.size());
-                return sum_by_turns(whole, {or_auxiliaries(use, all_by_turns(n, use.processes)),
-                                            use.shards, use.turn});
+                return sum_by_turns(whole, use, all_by_turns(n, use.processes));
               },
           .seconds = seconds_of_shards,
           .most_shards = [](int replicas, int) -> int64_t { return replicas; },

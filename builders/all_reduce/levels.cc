@@ -14,9 +14,10 @@ struct Local {
   Value (*sum)(const Terms& own);
   // The first replica's value, on all of them.
   std::vector<Value> (*back)(const Terms& own, Value sum);
-  // Both at once, where there is no second level.
+  // The sum on all replicas at once, where there is no second level.
   std::vector<Value> (*both)(const Terms& own);
   double (*seconds)(const Costs& costs);
+  bool in_auto = false;  // one of the first levels that `auto` considers
 };
 
 // Sums over the first replicas of at least 2 processes.
@@ -24,12 +25,12 @@ struct Cross {
   std::string name;
   std::function<std::vector<Value>(const Terms& firsts, const AlgorithmUse& use)> sum;
   double (*seconds)(const Costs& costs);
-  bool in_auto = false;
+  bool in_auto = false;  // likewise of the second levels
   bool takes_shards = false;
 };
 
-// In full width, as `collective` sums within one of several processes: only what crosses is
-// narrowed.
+// Sums in full width, as `collective` does within one of several processes: only values that cross
+// are narrowed.
 Value sum_together(const Terms& own) {
   return own.pieces.sum_together(own.values, own.replicas)[0];
 }
@@ -45,7 +46,7 @@ Value sum_on_first(const Terms& own) {
   std::vector<Value> terms;
   for (std::size_t k = 0; k < own.values.size(); ++k)
     terms.push_back(own.pieces.bring(own.values[k], own.replicas[k], own.replicas[0]));
-  return own.pieces.sum(terms, own.replicas[0], true);
+  return own.pieces.sum(terms, own.replicas[0], /*on_host=*/true);
 }
 std::vector<Value> back_by_copies(const Terms& own, Value sum) {
   std::vector<Value> copies;
@@ -92,7 +93,7 @@ AllReduceAlgorithm in_levels(const Local& local, const Cross& cross) {
             const double here = costs.per_process() > 1 ? local.seconds(costs) : 0;
             return costs.processes() == 1 ? here : here + cross.seconds(costs);
           },
-      .auto_shards = [in_auto = cross.in_auto && local.name == "nccl"](int replicas, int processes)
+      .auto_shards = [in_auto = local.in_auto && cross.in_auto](int replicas, int processes)
           -> int64_t { return in_auto && processes > 1 && replicas > processes ? 1 : 0; }};
   if (!cross.takes_shards) return algorithm;
   algorithm.gathers = true;
@@ -101,33 +102,46 @@ AllReduceAlgorithm in_levels(const Local& local, const Cross& cross) {
   return algorithm;
 }
 
-std::vector<Value> gather_on_hosts(const Terms& firsts, const AlgorithmUse& use) {
-  Terms terms = firsts;
-  terms.on_host = true;
-  return sum_by_turns(
-      terms, {use.auxiliaries.empty() ? firsts.replicas : use.auxiliaries, use.shards, use.turn});
+std::vector<Value> gather_on_hosts(Terms firsts, const AlgorithmUse& use) {
+  firsts.on_host = true;
+  return sum_by_turns(firsts, use, firsts.replicas);
 }
 
 }  // namespace
 
 std::vector<AllReduceAlgorithm> algorithms_in_levels() {
   const Local locals[] = {
-      {"nccl", "by one AllReduce node", sum_together, back_together, both_together,
-       [](const Costs& costs) {
-         return costs.shared_memory() + (costs.processes() > 1 ? costs.from_first() : 0);
-       }},
-      {"pscpu", "on its first replica, on the host's CPU", sum_on_first, back_by_copies,
-       both_by_copies, [](const Costs& costs) { return costs.to_first_and_back(); }}};
+      {.name = "nccl",
+       .what = "by one AllReduce node",
+       .sum = sum_together,
+       .back = back_together,
+       .both = both_together,
+       .seconds =
+           [](const Costs& costs) {
+             return costs.shared_memory() + (costs.processes() > 1 ? costs.from_first() : 0);
+           },
+       .in_auto = true},
+      {.name = "pscpu",
+       .what = "on its first replica, on the host's CPU",
+       .sum = sum_on_first,
+       .back = back_by_copies,
+       .both = both_by_copies,
+       .seconds = [](const Costs& costs) { return costs.to_first_and_back(); }}};
   const Cross crosses[] = {
-      {"rechd", [](const Terms& firsts, const AlgorithmUse&) { return sum_by_halving(firsts); },
-       [](const Costs& costs) { return costs.halving(costs.across(), costs.processes()); }, true},
-      {"xring",
-       [](const Terms& firsts, const AlgorithmUse& use) {
-         return sum_by_ring(firsts, use.processes, 1, {0});
-       },
-       [](const Costs& costs) { return costs.ring(costs.across(), costs.processes()); }, true},
-      {"pscpu", gather_on_hosts,
-       [](const Costs& costs) { return costs.gather_across(costs.shards()); }, false, true}};
+      {.name = "rechd",
+       .sum = [](const Terms& firsts, const AlgorithmUse&) { return sum_by_halving(firsts); },
+       .seconds =
+           [](const Costs& costs) { return costs.halving(costs.across(), costs.processes()); },
+       .in_auto = true},
+      {.name = "xring",
+       .sum = [](const Terms& firsts,
+                 const AlgorithmUse& use) { return sum_by_ring(firsts, use.processes, 1, {0}); },
+       .seconds = [](const Costs& costs) { return costs.ring(costs.across(), costs.processes()); },
+       .in_auto = true},
+      {.name = "pscpu",
+       .sum = gather_on_hosts,
+       .seconds = [](const Costs& costs) { return costs.gather_across(costs.shards()); },
+       .takes_shards = true}};
   std::vector<AllReduceAlgorithm> all;
   for (const Local& local : locals)
     for (const Cross& cross : crosses) all.push_back(in_levels(local, cross));

@@ -70,13 +70,6 @@ std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
 std::vector<Value> sum_by_halving(const Terms& whole);
 // Each gatherer sums one piece.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers);
-// The same by `shards` of the replicas that may gather; successive turns use different ones.
-struct Gathering {
-  std::vector<int> may_gather;
-  int64_t shards = 1;
-  int64_t turn = 0;
-};
-std::vector<Value> sum_by_turns(const Terms& whole, const Gathering& gathering);
 
 // The lengths of `count` pieces: floor(length / count) each; the last piece takes the rest.
 std::vector<int64_t> equal_lengths(int64_t length, int64_t count);

@@ -79,7 +79,7 @@ TEST(Gather, GroupsAreDealtRoundRobin) {
   EXPECT_EQ(gather_groups(5, 2), (Groups{{0, 3}, {1, 4}, {2, 0}}));
   EXPECT_EQ(gather_groups(5, 3), (Groups{{0, 2, 4}, {1, 3, 0}}));
   EXPECT_EQ(gather_groups(6, 4), (Groups{{0, 2, 4, 0}, {1, 3, 5, 1}}));
-  expect_error([] { gather_groups(2, 3); }, "3 gather replicas of 2");
+  expect_error([] { gather_groups(2, 3); }, "3 gather replicas of 2; ask for 1 to 2");
 }
 
 TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
@@ -87,7 +87,10 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
     check_fits({.spec = parse_all_reduce(spec), .processes = processes}, replicas);
   };
   fits("xring#4", 8, 2);
-  expect_error([&] { fits("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
+  expect_error([&] { fits("xring#5", 8, 2); },
+               "xring#5 on 2 x 4 replicas; at most #4 is possible: ask for fewer shards");
+  expect_error([] { check_fits({.spec = {}}, 2); },
+               "the spec names no algorithm; name one, such as collective or xring");
   expect_error([&] { fits("pscpu#3", 8, 2); }, "at most #2");
   fits("pscpu/pscpu#2", 8, 2);
   expect_error([&] { fits("pscpu/pscpu#3", 8, 2); }, "pscpu/pscpu#3 on 2 x 4 replicas; at most #2");
