@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "builders/all_reduce/packing_statistics.h"
+#include "builders/all_reduce/packing_summary.h"
 #include "graph/print.h"
 #include "tools/command.h"
 #include "tools/config_command.h"

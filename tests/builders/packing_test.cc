@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "builders/all_reduce/packing_statistics.h"
+#include "builders/all_reduce/packing_summary.h"
 #include "graph/print.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
@@ -170,6 +170,11 @@ TEST(Packing, AModelSaysWhatItsPackingDid) {
   TrainingModel old = small_mlp(2);
   old.gradients.clear();
   EXPECT_TRUE(packing_summary(old).empty()) << "a file from before gradients were listed";
+  TrainingModel torn = small_mlp(2);
+  const std::string lost = torn.gradients.back().name;
+  torn.gradients.pop_back();
+  expect_error([&] { packing_summary(torn); }, "the step's buckets, line ",
+               join("no gradient of '", lost, "'"));
 }
 
 TEST(Packing, APlanInAFileIsReplayed) {

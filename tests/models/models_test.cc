@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "builders/all_reduce/packing_statistics.h"
+#include "builders/all_reduce/packing_summary.h"
 #include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
 #include "operators/all.h"

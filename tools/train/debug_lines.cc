@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "builders/all_reduce/packing_statistics.h"
+#include "builders/all_reduce/packing_summary.h"
 #include "graph/error.h"
 
 namespace lockstep {

@@ -22,7 +22,8 @@ SizeStatistics statistics_of(std::vector<int64_t> sizes);
 //   after packing: 9 buckets, mean 10.8 MiB, median 11 MiB, total 97.6 MiB
 std::vector<std::string> packing_summary(const Buckets& buckets,
                                          const std::vector<GradientSize>& gradients);
-// The same of a model's bucket plan; none if it has no plan.
+// The same of a model's bucket plan. No lines without a plan, or without a list of gradients, as in
+// files of early versions. Throws naming a gradient of the plan that the model does not list.
 std::vector<std::string> packing_summary(const TrainingModel& model);
 
 }  // namespace lockstep

@@ -1,8 +1,9 @@
-#include "builders/all_reduce/packing_statistics.h"
+#include "builders/all_reduce/packing_summary.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "graph/limits.h"
 
@@ -47,17 +48,16 @@ std::vector<std::string> packing_summary(const Buckets& buckets,
 }
 
 std::vector<std::string> packing_summary(const TrainingModel& model) {
-  if (model.bucket_plan.empty()) return {};
+  if (model.bucket_plan.empty() || model.gradients.empty()) return {};
   const std::set<std::string> packed = names_in_buckets(model.bucket_plan);
   std::vector<GradientSize> sizes;
   for (const Replicated& gradient : model.gradients) {
-    if (!packed.count(gradient.name)) continue;  // summed by rows
+    if (!packed.contains(gradient.name)) continue;  // summed by rows
     const Value value = model.step.at(gradient.values.at(0));
     sizes.push_back(
         {gradient.name, element_count(to_dims(model.step.shape(value))), model.step.dtype(value)});
   }
-  if (sizes.size() != packed.size()) return {};  // a file from before gradients were listed
-  return packing_summary(parse_buckets(model.bucket_plan, sizes), sizes);
+  return packing_summary(parse_buckets(model.bucket_plan, sizes, "the step's buckets"), sizes);
 }
 
 }  // namespace lockstep
