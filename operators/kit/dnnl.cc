@@ -164,8 +164,7 @@ dnnl::memory DnnlKernel::scratch(const dnnl::memory::desc& desc) {
 
 void DnnlKernel::append(const std::string& implementation, const dnnl::primitive& primitive,
                         const std::vector<std::pair<int, dnnl::memory>>& args, bool fine) {
-  // "gemm:jit" multiplies matrices, "x64:gemm:jit" convolves by products of matrices.
-  if (implementation.find("gemm") != implementation.npos) {
+  if (multiplies_matrices(implementation)) {
     const bool narrow = std::any_of(args.begin(), args.end(), [](const auto& arg) {
       return dtype_of(arg.second.get_desc()) == DType::bfloat16;
     });

@@ -69,6 +69,9 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
 // The layout of filters of one group, if it is one of tiles without padding; else 1.
 int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 
+// Whether oneDNN's implementation of that name computes products of matrices, which one of the next
+// two functions prepares.
+bool multiplies_matrices(const std::string& implementation);
 // Makes what sgemm() needs besides its operands, once in a process: kernels that multiply call this
 // when they are prepared. Throws if there is no memory.
 void prepare_sgemm();

@@ -1,6 +1,6 @@
 // oneDNN compiles the kernels of a matrix product at a process's first product, and once more for
-// the first small matrices and the first transposed small ones; those of bfloat16 apart. Within a
-// step nobody could be told that there was no memory for them.
+// the first small matrices and the first transposed small ones; kernels of bfloat16 apart. Within a
+// step nobody could be told that there was no memory for kernels.
 #include <execinfo.h>
 
 #include <array>
@@ -62,7 +62,7 @@ dnnl::memory zeros(const dnnl::memory::desc& desc) {
 // Executes the implementation of `desc` that multiplies matrices, if there is one.
 template <class Primitive, class Desc>
 void execute_by_products(Desc desc, std::unordered_map<int, dnnl::memory> args) {
-  while (std::string(desc.impl_info_str()).find("gemm") == std::string::npos)
+  while (!multiplies_matrices(desc.impl_info_str()))
     if (!desc.next_impl()) return;  // then no other convolution is computed so either
   args.emplace(DNNL_ARG_SCRATCHPAD, zeros(desc.scratchpad_desc()));
   dnnl::stream stream(cpu_engine());
@@ -92,6 +92,11 @@ void convolve_bfloat16() {
 }
 
 }  // namespace
+
+// "gemm:jit" multiplies matrices, "x64:gemm:jit" convolves by products of matrices.
+bool multiplies_matrices(const std::string& implementation) {
+  return implementation.find("gemm") != implementation.npos;
+}
 
 void prepare_sgemm() {
   [[maybe_unused]] static const bool compiled =
