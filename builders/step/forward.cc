@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "graph/passes/copy.h"
 #include "operators/batch_norm/batch_norm.h"
@@ -17,7 +16,7 @@ std::set<int> listed_in(OneReplica& one) {
   return listed;
 }
 
-// With the given statistics, which are also the new ones.
+// Normalises with the given statistics, which are also the new ones.
 void normalise_as_predicting(GraphCopy& copy, const Node& node) {
   Graph& graph = copy.to();
   const std::vector<Value> x = copy.of(node.inputs());
@@ -31,7 +30,8 @@ void normalise_as_predicting(GraphCopy& copy, const Node& node) {
     if (outputs[i]) copy.set(outputs[i], x[i + 2]);
 }
 
-// Without its `training_mode` a Dropout passes all; the mask of one says so.
+// Replaces a Dropout by its operand. A mask that something reads is made by a Dropout without
+// `training_mode`, which drops nothing.
 void pass_all(GraphCopy& copy, const Node& node, const std::set<int>& listed) {
   std::vector<Value> operands = copy.of(node.inputs());
   operands.resize(std::min<std::size_t>(operands.size(), 2));
@@ -42,28 +42,46 @@ void pass_all(GraphCopy& copy, const Node& node, const std::set<int>& listed) {
   copy.set(outputs[0], operands[0]);
 }
 
+// Options that have no meaning without gradients, or without the statistics of a batch.
+struct Excluded {
+  const char* option;
+  const char* why;
+  bool (*given)(const DataParallelOptions& options);
+  void (*leave_out)(DataParallelOptions& options);
+};
+
+constexpr Excluded kExcluded[] = {
+    {"clip (SOLVER.CLIP_NORM, CLIP_EACH_NORM, CLIP_VALUE)", "it has no gradients",
+     [](const DataParallelOptions& options) { return options.clip.active(); },
+     [](DataParallelOptions& options) { options.clip = {}; }},
+    {"deferred (SOLVER.DEFERRED)", "it has no gradients",
+     [](const DataParallelOptions& options) { return options.deferred; },
+     [](DataParallelOptions& options) { options.deferred = false; }},
+    {"skip_non_finite (SOLVER.SKIP_NON_FINITE)", "it has no update to skip",
+     [](const DataParallelOptions& options) { return options.skip_non_finite; },
+     [](DataParallelOptions& options) { options.skip_non_finite = false; }},
+    {"synchronised_batch_norm (TRAIN.SYNC_BATCH_NORM)",
+     "its batch norms use running statistics, no statistics of the batch",
+     [](const DataParallelOptions& options) { return options.synchronised_batch_norm; },
+     [](DataParallelOptions& options) { options.synchronised_batch_norm = false; }},
+    {"statistics (TRAIN.STATISTICS)", "it changes no running statistics",
+     [](const DataParallelOptions& options) {
+       return options.statistics != StatisticsPolicy::each;
+     },
+     [](DataParallelOptions& options) { options.statistics = StatisticsPolicy::each; }}};
+
 }  // namespace
 
 void check_forward_only(const DataParallelOptions& options) {
-  const bool norms_vary = options.statistics != StatisticsPolicy::each;
-  for (const auto& [given, option, why] :
-       {std::tuple{options.clip.active(), "clip (SOLVER.CLIP_NORM, CLIP_EACH_NORM, CLIP_VALUE)",
-                   "it has no gradients"},
-        {options.deferred, "deferred (SOLVER.DEFERRED)", "it has no gradients"},
-        {options.skip_non_finite, "skip_non_finite (SOLVER.SKIP_NON_FINITE)",
-         "it has no update to skip"},
-        {options.synchronised_batch_norm, "synchronised_batch_norm (TRAIN.SYNC_BATCH_NORM)",
-         "its batch norms use running statistics, no statistics of the batch"},
-        {norms_vary, "statistics (TRAIN.STATISTICS)", "it changes no running statistics"}})
-    check(!given, "the forward pass alone (forward_only, --forward-only) does not go with ", option,
-          ": ", why, "; leave the option out");
+  for (const Excluded& excluded : kExcluded)
+    check(!excluded.given(options),
+          "the forward pass alone (forward_only, --forward-only) does not go with ",
+          excluded.option, ": ", excluded.why, "; leave the option out");
 }
 
 DataParallelOptions for_forward_only(DataParallelOptions options) {
   options.forward_only = true;
-  options.clip = {};
-  options.deferred = options.skip_non_finite = options.synchronised_batch_norm = false;
-  options.statistics = StatisticsPolicy::each;
+  for (const Excluded& excluded : kExcluded) excluded.leave_out(options);
   return options;
 }
 

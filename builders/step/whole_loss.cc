@@ -15,11 +15,17 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kScope = "whole";
-// Of a collective that joins rows on replica 0 alone.
+// Attribute of a collective that joins rows on replica 0 alone.
 constexpr const char* kOnFirst = "__on_first";
 
 bool joins_on_first(const Node& node) {
   return node.type() == "AllGather" && node.attributes().has(kOnFirst);
+}
+
+bool has_joins(const Graph& graph) {
+  for (int index = 0; index < graph.node_count(); ++index)
+    if (joins_on_first(graph.node(index))) return true;
+  return false;
 }
 
 bool is_slice_of_batch(const Node& node) { return node.type() == "ResidentSlice"; }
@@ -44,7 +50,9 @@ void expand_join(GraphCopy& copied, const Node& node) {
 
 WholeLoss::WholeLoss(const OneReplica& one)
     : forward_(one.graph.clone()), losses_(one.parts[0].losses) {
-  check(!losses_.empty(), "whole_loss (TRAIN.WHOLE_LOSS): the model declares no loss");
+  check(!losses_.empty(),
+        "whole_loss (TRAIN.WHOLE_LOSS): the model declares no loss; declare one by Net::loss(), or "
+        "leave whole_loss out");
   for (const auto* names : {&one.loss_names, &one.metric_names})
     check(std::find(names->begin(), names->end(), kWholeLoss) == names->end(),
           "whole_loss (TRAIN.WHOLE_LOSS): the network has a loss or a metric of that name; rename "
@@ -63,7 +71,7 @@ WholeLoss::WholeLoss(const OneReplica& one)
     }
 }
 
-// Whether each batch decides it: an input, or rows of a batch that stays on the devices.
+// Tells values that each batch decides: inputs, and rows of a batch that stays on the devices.
 bool WholeLoss::is_fed(Value value) const {
   if (const auto maker = forward_.producer(value)) return is_slice_of_batch(*maker);
   return !forward_.literal(value) &&
@@ -84,7 +92,7 @@ std::vector<int> WholeLoss::needed_nodes() const {
   return {needed.begin(), needed.end()};
 }
 
-// In the order of the batch: replica by replica, part by part.
+// Joins the rows of `fed` in the order of the batch: replica by replica, part by part.
 Value WholeLoss::joined(OneReplica& one, Value fed, int replicas) const {
   Graph& graph = one.graph;
   const std::string& name = forward_.name(fed);
@@ -135,9 +143,7 @@ Value WholeLoss::add_to(OneReplica& one, int replicas) const {
 }
 
 Graph expand_joined_rows(Graph all) {
-  int marked = 0;
-  for (int index = 0; index < all.node_count(); ++index) marked += joins_on_first(all.node(index));
-  if (marked == 0) return all;
+  if (!has_joins(all)) return all;
   GraphCopy copied(all);
   for (int index = 0; index < all.node_count(); ++index) {
     const Node node = all.node(index);

@@ -118,7 +118,8 @@ TEST(WholeLoss, RefusesByNameWhatItCannotJoin) {
     const Value x = net.input("data", {DType::float32, {"N", 4}});
     net.output("scores", fc_layer(net, x, 3, {}, "pred"));
   };
-  expect_error([&] { built(without, {.forward_only = true}, 2); }, "whole_loss", "no loss");
+  expect_error([&] { built(without, {.forward_only = true}, 2); }, "whole_loss", "no loss",
+               "declare one by Net::loss(), or leave whole_loss out");
   const TrainingModel unequal = built(small_network("plain").model, {.weighted = true}, 4);
   expect_error(
       [&] {
