@@ -1,6 +1,7 @@
 #include "graph/auxiliaries.h"
 
 #include <charconv>
+#include <set>
 
 #include "graph/error.h"
 #include "graph/limits.h"
@@ -22,7 +23,7 @@ int auxiliaries_of(const TrainingModel& model) {
   check(trouble == std::errc() && end == text.data() + text.size() && count >= 0 &&
             count <= kMostReplicas,
         "metadata: '", kAuxiliaries, "' is '", printable(text), "', should be a number from 0 to ",
-        kMostReplicas);
+        kMostReplicas, "; build the step again, with --aux-devices");
   return count;
 }
 
@@ -31,6 +32,14 @@ void set_auxiliaries(TrainingModel& model, int count) {
         " are possible (AUX_DEVICES, --aux-devices)");
   model.metadata.erase(kAuxiliaries);
   if (count > 0) model.metadata.emplace(kAuxiliaries, std::to_string(count));
+}
+
+int unused_auxiliaries(const TrainingModel& model) {
+  std::set<int> busy;
+  for (int index = 0; index < model.step.node_count(); ++index)
+    if (const int place = model.step.node(index).replica(); place >= model.replicas)
+      busy.insert(place);
+  return auxiliaries_of(model) - static_cast<int>(busy.size());
 }
 
 }  // namespace lockstep

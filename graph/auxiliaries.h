@@ -13,4 +13,7 @@ void set_auxiliaries(TrainingModel& model, int count);
 // The number of devices that a session of the model takes: replicas, then auxiliary devices.
 inline int places_of(const TrainingModel& model) { return model.replicas + auxiliaries_of(model); }
 
+// The number of auxiliary devices that no node of the step runs on.
+int unused_auxiliaries(const TrainingModel& model);
+
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "tools/config/files.h"
 #include "tools/config_command.h"
 #include "tools/model_source.h"
+#include "tools/unused_auxiliaries.h"
 #include "tools/written_files.h"
 
 namespace lockstep {
@@ -75,6 +76,8 @@ void add_build(CLI::App& app, Command& chosen) {
                                 std::move(model));
       verify(model);
       save_model(model, options->output);
+      if (const std::string unused = unused_auxiliaries_note(model); !unused.empty())
+        std::cerr << "lockstep: " << unused << "\n";
       std::cout << options->output << ": " << model.replicas
                 << (model.replicas == 1 ? " replica, " : " replicas, ") << model.step.node_count()
                 << " nodes per step, " << model.states.size() << " state tensors per replica\n";

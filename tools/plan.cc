@@ -86,23 +86,30 @@ std::vector<KernelTable> kernels_of(const std::string& gpu, const std::vector<De
   return kernels_planned_for(properties);
 }
 
+// Refuses a list of devices that is longer or shorter than the step's list of places.
+void check_devices(const TrainingModel& model, const std::vector<Device>& devices,
+                   const std::string& source) {
+  const int places = places_of(model), auxiliaries = places - model.replicas;
+  const char* kind = devices[0].kind == DeviceKind::gpu ? "gpu*" : "cpu*";
+  check(static_cast<int>(devices.size()) == places, source, " has ", model.replicas,
+        model.replicas == 1 ? " replica" : " replicas",
+        auxiliaries > 0 ? join(" and ", auxiliaries, " auxiliary devices (--aux-devices)") : "",
+        ", but there ",
+        devices.size() == 1 ? "is 1 device" : join("are ", devices.size(), " devices"),
+        "; ask for --devices ", kind, model.replicas,
+        auxiliaries > 0 ? join(" --aux-devices ", kind, auxiliaries) : "");
+}
+
 int print_plan(const PlanOptions& options) {
   const SourcedModel source = model_from(options.model);
   const TrainingModel& model = source.model;
   const bool inference = options.inference || model.step.node_count() == 0;
   std::vector<Device> devices = all_devices(source.run);
-  const int places = places_of(model);
-  if (devices.empty()) devices = cpu_devices(places);
+  if (devices.empty()) devices = cpu_devices(places_of(model));
   const int threads = source.run.threads > 0
                           ? source.run.threads
                           : threads_per_replica(static_cast<int>(devices.size()));
-  check(inference || static_cast<int>(devices.size()) == places, options.model.source, " has ",
-        model.replicas, model.replicas == 1 ? " replica" : " replicas",
-        places > model.replicas
-            ? join(" and ", places - model.replicas, " auxiliary devices (--aux-devices)")
-            : "",
-        ", but there ",
-        devices.size() == 1 ? "is 1 device" : join("are ", devices.size(), " devices"));
+  if (!inference) check_devices(model, devices, options.model.source);
   if (inference) devices.resize(1);  // replica 0's device
   const std::vector<KernelTable> kernels = kernels_of(options.gpu, devices);
   CompileRequest request = inference ? inference_request(model, std::move(devices), kernels)

@@ -138,7 +138,7 @@ TEST(Auxiliaries, AreKeptInFilesAndNeedDevices) {
   for (const char* text : {"-1", "x", "1.5", "", "99999999999"}) {
     wrong.metadata["auxiliary devices"] = text;
     expect_error([&] { auxiliaries_of(wrong); }, "metadata: 'auxiliary devices' is '", text,
-                 "should be a number from 0 to 4096");
+                 "should be a number from 0 to 4096; build the step again, with --aux-devices");
   }
 }
 
@@ -146,8 +146,21 @@ TEST(Auxiliaries, MustHaveSomethingToDo) {
   for (const char* spec : {"collective", "xring", "nccl/rechd", "auto", "muji"})
     expect_error([&] { small(spec, 1); }, spec, "gathers nowhere", "pscpu, psgpu", "AUX_DEVICES");
   EXPECT_NO_THROW(small("collective:1k:psgpu", 1));
-  expect_error([&] { small("psgpu#3", 2); }, "psgpu#3 on 1 x 2 auxiliary devices; at most #2");
+  expect_error([&] { small("psgpu#3", 2); }, "psgpu#3 on 1 x 2 auxiliary devices; at most #2",
+               "ask for fewer shards or more auxiliary devices (AUX_DEVICES, --aux-devices)");
   expect_error([&] { small("psgpu", -1); }, "-1 auxiliary devices");
+}
+
+TEST(Auxiliaries, AreUnusedWhereNoNodeIsPlacedOnThem) {
+  const auto unused = [](const std::string& spec, int replicas, DataParallelOptions options = {}) {
+    options.all_reduce = options_of(spec, 1, 3);
+    return unused_auxiliaries(small_mlp(replicas, MomentumSgd{}, options));
+  };
+  EXPECT_EQ(unused("psgpu", 2), 0);
+  EXPECT_EQ(unused("psgpu", 1), 3) << "nothing is summed";
+  EXPECT_EQ(unused("psgpu", 2, {.forward_only = true}), 3);
+  EXPECT_EQ(unused("psgpu:1:collective", 2), 3) << "no gradient is so small";
+  EXPECT_EQ(unused_auxiliaries(small_mlp(2)), 0) << "there are none";
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include "tools/train/trained_files.h"
 #include "tools/train/training_log.h"
 #include "tools/train/training_run.h"
+#include "tools/unused_auxiliaries.h"
 
 namespace lockstep {
 namespace {
@@ -73,6 +74,8 @@ class TrainCommand {
     if (unsummed_ && leads_ && std::max(model.replicas, model.whole_replicas) > 1)
       std::cerr << "lockstep: ALL_REDUCE " << unsummed_->algorithm
                 << " sums no gradients, so the replicas will differ: they are not compared\n";
+    if (const std::string unused = unused_auxiliaries_note(model); leads_ && !unused.empty())
+      std::cerr << "lockstep: " << unused << "\n";
     run_.speak_by([this](const std::string& line) { log_->note(line); });
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
