@@ -57,6 +57,14 @@ class Cutter {
     return owner == owners_.end() ? kEveryProcess : process_of(owner->second);
   }
 
+  // The processes that read the node's inputs.
+  std::vector<int> readers_of(const Node& node) const {
+    if (!node.op()->collective) return {process_of(node.replica())};
+    std::vector<int> readers;
+    for (int replica : group_of(node)) readers.push_back(process_of(replica));
+    return readers;
+  }
+
   // Finds all crossings in the order of the whole graph, so that all processes number them alike.
   void find_crossings() {
     crossings_at_.resize(whole_.node_count());
@@ -68,11 +76,7 @@ class Cutter {
         collective_message_[index] = next_message_++;
         continue;
       }
-      std::vector<int> users;
-      if (node.op()->collective)
-        for (int replica : group_of(node)) users.push_back(process_of(replica));
-      else
-        users.push_back(process_of(node.replica()));
+      const std::vector<int> users = readers_of(node);
       const bool is_copy = node.op()->copies;
       for (Value input : node.inputs())
         for (int user : users) {
@@ -121,7 +125,7 @@ class Cutter {
     }
   }
 
-  // True if this process received what `node` would have made.
+  // Returns whether the message brought what `node` would have made.
   bool cross(Crossing& crossing, const Node& node) {
     ReplicaScope replica(part_, 0);
     const OriginScope origin(part_, whole_.origin(crossing.value));
@@ -177,7 +181,7 @@ class Cutter {
     const std::vector<int> group = group_of(node);
     for (std::size_t k = 0; k < group.size(); ++k) {
       if (!mine(process_of(group[k]))) continue;
-      own.replicas.push_back(group[k] - shares_.first());
+      own.replicas.push_back(shares_.own_number(group[k]));
       if (!node.op()->takes_first) own.inputs.push_back(at(node.inputs()[k]));
       own.outputs.push_back(node.outputs()[k]);
       own.names.push_back(whole_.name(node.outputs()[k]));
@@ -207,35 +211,33 @@ class Cutter {
 
   // Within the process, across processes, back to all replicas of this one.
   template <class Within, class Across>
-  void take_in_levels(const OwnPart& part, const Within& within, const Across& across) {
-    const std::vector<Value>&outputs = part.outputs, &own = part.inputs;
-    const std::vector<std::string>& names = part.names;
-    if (own.size() == 1) {
+  void take_in_levels(const OwnPart& own, const Within& within, const Across& across) {
+    if (own.inputs.size() == 1) {
       ReplicaScope replica(part_, 0);
-      copy_.set(outputs[0], across(own[0], names[0]));
+      copy_.set(own.outputs[0], across(own.inputs[0], own.names[0]));
       return;
     }
     std::vector<std::string> names_within;
-    for (const std::string& name : names) names_within.push_back(name + "_within");
-    const Value here = within(own, names_within, names_within[0])[0];
+    for (const std::string& name : own.names) names_within.push_back(name + "_within");
+    const Value here = within(own.inputs, names_within, names_within[0])[0];
     Value all;
     {
       ReplicaScope replica(part_, 0);
-      all = across(here, names[0] + "_across");
+      all = across(here, own.names[0] + "_across");
     }
-    set_all(part, broadcast(part_, all, names, names[0] + "_back"));
+    set_all(own, broadcast(part_, all, own.names, own.names[0] + "_back"));
   }
 
-  void take_all_reduce(const Node& node, const OwnPart& part) {
+  void take_all_reduce(const Node& node, const OwnPart& own) {
     const AllReduceAttrs attrs = read_all_reduce(node.attributes());
     const auto replicas = static_cast<int64_t>(node.outputs().size());
     const ProcessAllReduceAttrs across{collective_message_.at(node.index()),
                                        attrs.reduction == Reduction::mean ? replicas : 0,
                                        attrs.wire, attrs.order};
     take_in_levels(
-        part,
-        [&](const auto& own, const auto& names, const std::string& name) {
-          return all_reduce(part_, own, {Reduction::sum, DType::undefined, attrs.order}, names,
+        own,
+        [&](const auto& values, const auto& names, const std::string& name) {
+          return all_reduce(part_, values, {Reduction::sum, DType::undefined, attrs.order}, names,
                             name);
         },
         [&](Value x, const std::string& name) {
@@ -243,7 +245,7 @@ class Cutter {
         });
   }
 
-  void take_all_gather(const Node& node, const OwnPart& part) {
+  void take_all_gather(const Node& node, const OwnPart& own) {
     ProcessAllGatherAttrs across{collective_message_.at(node.index()),
                                  shares_.rank(),
                                  {},
@@ -251,9 +253,9 @@ class Cutter {
     for (int rank = 0; rank < shares_.processes(); ++rank)
       across.shares.push_back(shares_.count_of(rank));
     take_in_levels(
-        part,
-        [&](const auto& own, const auto& names, const std::string& name) {
-          return all_gather(part_, own, {shares_.count()}, names, name);
+        own,
+        [&](const auto& values, const auto& names, const std::string& name) {
+          return all_gather(part_, values, {shares_.count()}, names, name);
         },
         [&](Value x, const std::string& name) {
           return process_all_gather(part_, x, across, name);

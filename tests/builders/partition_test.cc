@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "graph/auxiliaries.h"
 #include "graph/verify.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
@@ -57,8 +58,14 @@ TEST(Partition, PartsAreValidModels) {
 
 TEST(Partition, RefusesWhatCannotBeShared) {
   const TrainingModel whole = small_mlp(2);
-  expect_error([&] { partition(whole, {0, 3}); }, "2 replicas", "over 3 processes");
-  expect_error([&] { partition(whole, {2, 2}); }, "rank 2 of 2");
+  expect_error(
+      [&] {
+        partition(whole, {0, 3});
+      },
+      "2 replicas", "over 3 processes", "build the step for 3 or more");
+  for (const auto& [rank, processes] : {std::pair{2, 2}, {-1, 2}, {0, 0}})
+    expect_error([&, share = ProcessShare{rank, processes}] { partition(whole, share); },
+                 join("rank ", rank, " of ", processes, " processes; ranks begin at 0"));
   const TrainingModel of_three =
       sum_model({.spec = parse_all_reduce("nccl/xring"), .processes = 3}, 6, 8);
   for (int rank : {0, 1})
@@ -67,6 +74,21 @@ TEST(Partition, RefusesWhatCannotBeShared) {
           partition(of_three, {rank, 2});
         },
         "its group of 2 of 6 replicas is on several of 2 processes");
+  TrainingModel torn =
+      sum_model({.spec = parse_all_reduce("psgpu#2"), .processes = 2, .auxiliaries = 1}, 4, 8);
+  set_auxiliaries(torn, 1);
+  expect_error(
+      [&] {
+        partition(torn, {0, 2});
+      },
+      "1 auxiliary devices cannot be divided equally over 2 processes; build the step for");
+  set_auxiliaries(torn, 0);
+  expect_error(
+      [&] {
+        partition(torn, {0, 2});
+      },
+      "a node is on place 4, but the step has 4 replicas",
+      "0 auxiliary devices; build the step again");
 }
 
 // Messages start as soon as their value is there, and nothing that only follows one stands before
@@ -76,7 +98,7 @@ TEST(Partition, ReplicasComputeWhileMessagesTravel) {
   const TrainingModel part = partition(small_mlp(2, MomentumSgd{}, options), {1, 2});
   const Graph& step = part.step;
   auto at = [&](const std::string& name) { return step.producer(step.at(name))->index(); };
-  EXPECT_LT(at("cpu_1/pred_w_grad_sum"), step.node_count());
+  EXPECT_GT(at("cpu_1/pred_w_grad_sum"), at("cpu_1/fc1_w_grad"));
   EXPECT_GT(at("cpu_1/pred_w_new"), at("cpu_1/fc1_w_grad"));
   int first_recv = step.node_count();
   for (int i = step.node_count() - 1; i >= 0; --i)
