@@ -42,9 +42,11 @@ class Pieces {
   const std::string& name() const { return name_; }
 
  private:
+  // Names of nodes: "name/replica/what".
   std::string site(const char* what, int replica) const;
   std::vector<std::string> sites(const char* what, const std::vector<int>& replicas) const;
 
+  // The value cast to `wire`, by one node however often it is sent.
   Value packed(Value value, int replica);
 
   Graph& graph_;
@@ -64,7 +66,7 @@ struct Terms {
   bool on_host = false;  // gatherers on a GPU leave their sums to the host's CPU
 };
 
-// -- shared by several algorithms
+// -- sums that several algorithms use: xring.cc, rechd_bcube.cc, gather.cc
 std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
                                const std::vector<int>& order);
 std::vector<Value> sum_by_halving(const Terms& whole);
@@ -73,12 +75,12 @@ std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& ga
 
 // The lengths of `count` pieces: floor(length / count) each; the last piece takes the rest.
 std::vector<int64_t> equal_lengths(int64_t length, int64_t count);
-// The size of each of so many pieces of `length` elements, except the last ones, which are shorter
-// or empty.
+// The length of each piece of `length` elements in `pieces` pieces, except the last ones, which are
+// shorter or empty.
 int64_t ring_piece(int64_t length, int64_t pieces);
 // The places of replicas in sub-ring `ring` of `rings`. It passes through one process after the
 // other, in each through the replicas in `order`; every sub-ring begins at another place of that
-// order. The replicas of process p follow those of p - 1.
+// order. Replicas are numbered process by process.
 struct RingPlaces {
   std::vector<int> predecessor;  // by replica
   std::vector<int> rank;         // by replica

@@ -1,5 +1,6 @@
-// oneDNN writes the code of a primitive to memory that it maps, without asking whether it got any:
-// where `ulimit -v` leaves none, the process would end by a signal. Its own objects likewise.
+// oneDNN writes the code of a primitive to memory that it maps, and a description to the heap,
+// without asking whether it got any memory: where `ulimit -v` leaves none, the process would end by
+// a signal. So its callers ask first.
 #include <sys/mman.h>
 
 #include "graph/limits.h"
@@ -16,7 +17,8 @@ constexpr std::size_t kBytesOfCode = std::size_t{4} << 20U;
 constexpr std::size_t kBytesOfBatchedCode = std::size_t{12} << 20U;
 constexpr std::size_t kBytesOfDescription = std::size_t{1} << 20U;
 
-// Asks the kernel itself: limits of the process, of commitment and of the number of mappings count.
+// Asks the operating system by a mapping: its limits on the process, on committed memory and on the
+// number of mappings all count.
 void check_room(std::size_t bytes, const std::string& what) {
   void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED)
