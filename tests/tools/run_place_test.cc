@@ -14,6 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// --resume, and the word behind it, if there is one.
+std::vector<std::string> resuming(const std::string& word) {
+  return word.empty() ? std::vector<std::string>{"--resume"}
+                      : std::vector<std::string>{"--resume", word};
+}
+
 class RunPlaceTest : public TrainingCommand {
  protected:
   Outcome quick(const std::string& run, std::vector<std::string> more = {}) {
@@ -38,11 +44,9 @@ TEST_F(RunPlaceTest, IsHeldByAProcessWithoutANumberToo) {
   ASSERT_EQ(quick("run").exit_code, 0);
   const auto run = long_run("run");
   fs::resize_file(folder / "run.2/.lock", 0);
-  for (const char* resume : {"auto", ""}) {
-    std::vector<std::string> more{"--resume"};
-    if (*resume != 0) more.emplace_back(resume);
-    expect_refused(train("run", more), {"/run.2' is in use by another run; --resume FOLDER"});
-  }
+  for (const char* word : {"auto", ""})
+    expect_refused(train("run", resuming(word)),
+                   {"/run.2' is in use by another run; --resume FOLDER"});
   EXPECT_FALSE(fs::exists(folder / "run.3"));
   run->send_signal(SIGTERM);
   EXPECT_EQ(run->finish().exit_code, 143);
@@ -180,9 +184,8 @@ TEST_F(RunPlaceTest, OfOthersWithAPreviousCheckpointOnlyIsPassedOver) {
   EXPECT_NE(longer.err.find("was saved with TRAIN.BATCH_SIZE 20"), std::string::npos) << longer.err;
   without_newest({"MODEL.HIDDEN", "[32, 17]"});
   const std::string said = "takes " + first + "; passed over: " + second + " (another network, ";
-  for (const char* resume : {"auto", ""}) {
-    std::vector<std::string> more{"--resume"};
-    if (*resume != 0) more.emplace_back(resume);
+  for (const char* word : {"auto", ""}) {
+    std::vector<std::string> more = resuming(word);
     more.insert(more.end(), {"SOLVER.MAX_ITER", "9"});
     longer = train("run", more);
     EXPECT_EQ(longer.exit_code, 0) << longer.err;
@@ -226,9 +229,8 @@ TEST_F(RunPlaceTest, OfARunThatIsJustBeginningIsInUse) {
   write_file(lock, "77\n");
   const int file = open(lock.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(file, LOCK_EX | LOCK_NB), 0);
-  for (const char* resume : {"auto", ""}) {
-    std::vector<std::string> more{"--resume"};
-    if (*resume != 0) more.emplace_back(resume);
+  for (const char* word : {"auto", ""}) {
+    std::vector<std::string> more = resuming(word);
     more.insert(more.end(), {"SOLVER.MAX_ITER", "8"});
     expect_refused(train("run", more), {"/run.2' is in use by another run, process 77; "});
   }

@@ -13,8 +13,8 @@ std::vector<std::string> debug_lines(const TrainingModel& step) {
   std::vector<std::string> lines;
   for (const State& state : step.states) {
     if (!is_parameter(state.kind)) continue;
-    const Value value = step.step.find(state.values[0]);
-    lines.push_back(join("param ", state.name, value ? " " + text_of(step.step.type(value)) : "",
+    const TensorType& type = step.step.type(step.step.at(state.values[0]));
+    lines.push_back(join("param ", state.name, " ", type,
                          trained.contains(state.name) ? " will be updated" : " is not trained"));
   }
   const std::vector<std::string> packing = packing_summary(step);
