@@ -10,56 +10,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "graph/error.h"
 #include "graph/limits.h"
 #include "graph/refusal.h"
+#include "graph/staged_file.h"
 #include "graph/write_place.h"
 
 namespace lockstep {
 namespace {
-
-[[noreturn]] void fail_errno(const std::string& path, const char* what) {
-  fail("cannot ", what, " ", refusal_text(path, std::error_code(errno, std::generic_category())));
-}
-
-class TemporaryFile {
- public:
-  // A pipe of that name would wait for its reader.
-  explicit TemporaryFile(const std::string& path) {
-    refuse_special_or_link(path);
-    path_ = path;
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) fail_errno(path_, "create");
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-
-  void append(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail_errno(path_, "write");
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
-
-  void rename_to(const std::string& path) {
-    if (::fsync(descriptor_) != 0) fail_errno(path_, "sync");
-    int descriptor = std::exchange(descriptor_, -1);
-    if (::close(descriptor) != 0) fail_errno(path_, "close");
-    rename_file(path_, path);
-    path_.clear();
-  }
-
- private:
-  std::string path_;
-  int descriptor_ = -1;
-};
 
 class InputFile {
  public:
@@ -134,10 +93,10 @@ void rename_file(const std::string& from, const std::string& to) {
 }
 
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write) {
-  const std::string place = write_place(path);
-  TemporaryFile file(place + ".tmp");
+  StagedFile file(path);
   write([&](std::span<const std::byte> bytes) { file.append(bytes); });
-  file.rename_to(place);
+  file.sync();
+  file.replace();
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -1,14 +1,17 @@
 #include "graph/io.h"
 
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <span>
+#include <system_error>
 #include <utility>
 
 #include "graph/export.h"
-#include "graph/file.h"
 #include "graph/limits.h"
 #include "graph/onnx.h"
 #include "graph/roles.h"
+#include "graph/staged_file.h"
 #include "graph/write_place.h"
 
 namespace lockstep {
@@ -46,35 +49,42 @@ Literal state_value(const onnx::TensorProto& tensor, const StateValues* values) 
   return found->second;
 }
 
-// Writes each distinct content once, 64-byte aligned for mapping.
-void write_external(const std::vector<onnx::TensorProto*>& tensors, const StateValues* values,
-                    const std::string& data_path) {
-  const std::string location = std::filesystem::path(data_path).filename().string();
+// Appends each distinct content once, 64-byte aligned for mapping. `location`: the file's name.
+void append_external(const std::vector<onnx::TensorProto*>& tensors, const StateValues* values,
+                     const std::string& location, StagedFile& file) {
   std::map<std::string, int64_t> offset_of;
-  write_file(data_path, [&](const FileSink& sink) {
-    int64_t end = 0;
-    for (onnx::TensorProto* tensor : tensors) {
-      Literal literal = state_value(*tensor, values);
-      std::string key(reinterpret_cast<const char*>(literal.bytes().data()),
-                      literal.bytes().size());
-      auto [known, fresh] = offset_of.emplace(std::move(key), end);
-      if (fresh) {
-        sink(literal.bytes());
-        end += static_cast<int64_t>(literal.bytes().size());
-        std::vector<std::byte> padding((64 - end % 64) % 64);
-        sink(padding);
-        end += static_cast<int64_t>(padding.size());
-      }
-      tensor->clear_external_data();
-      for (auto& [key, value] : {std::pair{"location", location},
-                                 {"offset", std::to_string(known->second)},
-                                 {"length", std::to_string(literal.bytes().size())}}) {
-        auto* entry = tensor->add_external_data();
-        entry->set_key(key);
-        entry->set_value(value);
-      }
+  int64_t end = 0;
+  for (onnx::TensorProto* tensor : tensors) {
+    Literal literal = state_value(*tensor, values);
+    std::string key(reinterpret_cast<const char*>(literal.bytes().data()), literal.bytes().size());
+    auto [known, fresh] = offset_of.emplace(std::move(key), end);
+    if (fresh) {
+      file.append(literal.bytes());
+      end += static_cast<int64_t>(literal.bytes().size());
+      std::vector<std::byte> padding((64 - end % 64) % 64);
+      file.append(padding);
+      end += static_cast<int64_t>(padding.size());
     }
-  });
+    tensor->clear_external_data();
+    for (auto& [key, value] : {std::pair{"location", location},
+                               {"offset", std::to_string(known->second)},
+                               {"length", std::to_string(literal.bytes().size())}}) {
+      auto* entry = tensor->add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+  }
+}
+
+// A link could lead a model to the file of its own data.
+void check_places_differ(const std::string& path, const std::string& data) {
+  namespace fs = std::filesystem;
+  const fs::path one = fs::absolute(write_place(path)), other = fs::absolute(write_place(data));
+  std::error_code none;  // a folder that does not exist is no other's
+  check(one.filename() != other.filename() ||
+            !fs::equivalent(one.parent_path(), other.parent_path(), none),
+        "cannot write '", path, "': it leads to '", data,
+        "', which holds the model's data; choose another name");
 }
 
 bool uses_own_operators(const TrainingModel& model) {
@@ -135,9 +145,16 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
     bytes = saturating_add(bytes, static_cast<std::size_t>(element_count(
                                       Dims(tensor->dims().begin(), tensor->dims().end()))) *
                                       size_of(static_cast<DType>(tensor->data_type())));
-  if (bytes > options.inline_limit) {
-    write_place(path);  // throws before anything is written
-    write_external(tensors, options.values, path + ".data");
+  const bool external = bytes > options.inline_limit;
+  if (external) check_places_differ(path, path + ".data");
+  StagedFile file(path);
+  std::optional<StagedFile> data;
+  if (external) {
+    const std::string name = path + ".data";
+    data.emplace(name);
+    append_external(tensors, options.values, std::filesystem::path(name).filename().string(),
+                    *data);
+    data->sync();
   } else {
     for (onnx::TensorProto* tensor : tensors) {
       Literal literal = state_value(*tensor, options.values);
@@ -149,7 +166,10 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
   }
   std::string text;
   check(proto.SerializeToString(&text), path, ": the model is larger than protobuf can write");
-  write_file(path, text);
+  file.append(std::as_bytes(std::span(text)));
+  file.sync();
+  if (data) data->replace();
+  file.replace();
 }
 
 }  // namespace lockstep

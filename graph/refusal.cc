@@ -1,5 +1,6 @@
 #include "graph/refusal.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "graph/error.h"
@@ -33,6 +34,10 @@ std::string refusal_text(const std::filesystem::filesystem_error& error) {
   const std::string other = error.path2().string();
   return "cannot use " + (other.empty() ? "" : join("'", error.path1().string(), "' and ")) +
          refusal_text(other.empty() ? error.path1().string() : other, error.code());
+}
+
+void fail_errno(const std::string& path, const char* what) {
+  fail("cannot ", what, " ", refusal_text(path, std::error_code(errno, std::generic_category())));
 }
 
 }  // namespace lockstep

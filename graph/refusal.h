@@ -11,5 +11,7 @@ namespace lockstep {
 std::string refusal_text(const std::string& path, const std::error_code& reason);
 // The same, beginning with "cannot use"; of a move both paths.
 std::string refusal_text(const std::filesystem::filesystem_error& error);
+// Throws "cannot create 'runs/x': ..", by errno, of a call of the system that was to do `what`.
+[[noreturn]] void fail_errno(const std::string& path, const char* what);
 
 }  // namespace lockstep

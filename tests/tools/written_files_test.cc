@@ -134,6 +134,40 @@ TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
   EXPECT_FALSE(fs::exists(folder / "b.onnx.data"));
 }
 
+// A model and its data are replaced together, or neither is.
+TEST_F(WrittenFiles, OfBuildStayTogetherWhenItFails) {
+  ASSERT_EQ(run_lockstep({"build", "lenet", "-o", folder / "m.onnx"}).exit_code, 0);
+  write_file(folder / "deep.data", "precious");
+  for (const char* link : {"deep", "bare"}) fs::create_symlink("nodir/a", folder / link);
+  fs::create_symlink("own.data", folder / "own");
+  fs::create_symlink(folder / "full.data", folder / "full");
+  const auto before = files_in(folder.path());
+  ASSERT_TRUE(before.contains("m.onnx.data"));
+  const auto expect_untouched = [&](const char* output, const std::vector<std::string>& said) {
+    SCOPED_TRACE(said[0]);
+    expect_refused(run_lockstep({"build", "mlp", "-o", folder / output}), said);
+    EXPECT_EQ(files_in(folder.path()), before);
+  };
+  for (const std::string name : {"m.onnx.tmp", "m.onnx.data.tmp"}) {
+    make_folder(folder / name);
+    expect_untouched("m.onnx", {name + "': it is a folder"});
+    fs::remove(folder / name);
+    fs::create_symlink("m.onnx", folder / name);
+    expect_refused(run_lockstep({"build", "mlp", "-o", folder / "m.onnx"}),
+                   {name + "': it is a link"});
+    EXPECT_TRUE(fs::is_symlink(folder / name));
+    fs::remove(folder / name);
+    EXPECT_EQ(files_in(folder.path()), before);
+    ASSERT_EQ(mkfifo((folder / name).c_str(), 0600), 0);
+    expect_untouched("m.onnx", {name + "': it is a pipe"});
+    fs::remove(folder / name);
+  }
+  for (const char* output : {"deep", "bare"}) expect_untouched(output, {"nodir/a.tmp'"});
+  // Led by a link to the file of its own data.
+  for (const std::string output : {"own", "full"})
+    expect_untouched(output.c_str(), {output + "': it leads to '", output + ".data'"});
+}
+
 // Pictures' classes are written over those of an earlier call only.
 TEST_F(WrittenFiles, OfInferReplaceItsOwnOnly) {
   train_two_steps();
