@@ -99,6 +99,10 @@ TEST_F(ControlCommand, TrainsTestsAndReports) {
   const LoadedModel network = load_model(all_ops(), folder / "run/model.onnx");
   EXPECT_EQ(network.model.inference.inputs().size(), 1u);
   EXPECT_EQ(network.model.metadata.at("environment"), "cart_pole");
+  write_file(folder / "scores/scores.json", "my own");
+  expect_refused(run_lockstep(words("test", "run", {"--out", folder / "scores"})),
+                 {"scores/scores.json' would be overwritten"});
+  EXPECT_EQ(file("scores/scores.json"), "my own");
 }
 
 TEST_F(ControlCommand, TwiceTheSameBits) {

@@ -84,5 +84,29 @@ TEST_F(DetectorCommand, ATestKeepsTheAnnotationsThatItReads) {
   }
 }
 
+TEST_F(DetectorCommand, ATestReplacesItsOwnFilesOnly) {
+  expect_trained("run", kOneStep);
+  const auto test = [&](const std::string& out) {
+    return run("test", "run", {"--out", folder_ / out});
+  };
+  const std::string step = run_folder("run") + "/step.onnx", content = read_file(step);
+  make_folder(folder_ / "linked");
+  for (const char* name : {"bbox_scenes_val_results.json", "scores.json"}) {
+    const std::string path = folder_ / join("linked/", name);
+    fs::create_symlink(step, path);
+    expect_refused(test("linked"),
+                   {"--out: '" + path, "' would be overwritten, but is not a file"});
+    EXPECT_TRUE(read_file(step) == content);
+    fs::remove(path);
+    EXPECT_TRUE(fs::is_empty(folder_ / "linked"));
+  }
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(test("seen").exit_code, 0);
+  write_file(folder_ / "seen/bbox_scenes_val_results.json", "[]");
+  expect_refused(test("seen"), {"seen/bbox_scenes_val_results.json' would be overwritten",
+                                "or was changed since"});
+  // The folder that is used without --out is the command's own.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run("test", "run").exit_code, 0);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -119,6 +119,10 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
   const auto scores = nlohmann::json::parse(read("scores/scores.json"));
   EXPECT_EQ(scores.at("characters"), 2000);
   EXPECT_NEAR(scores.at("bits_per_character").get<double>(), bits, 1e-6);
+  write_file(folder / "scores/scores.json", "my own");
+  expect_refused(lockstep("test", "run", {"--out", folder / "scores"}),
+                 {"scores/scores.json' would be overwritten"});
+  EXPECT_EQ(read("scores/scores.json"), "my own");
 
   write_file(folder / "prompt", "one step of ");
   const auto infer = [&](const std::string& source, std::vector<std::string> more = {}) {

@@ -201,5 +201,33 @@ TEST_F(WrittenFiles, OfInferReplaceItsOwnOnly) {
   EXPECT_EQ(read_file(path), said);
 }
 
+TEST_F(WrittenFiles, OfTestReplaceItsOwnOnly) {
+  train_two_steps();
+  const auto test = [&](const std::string& out, const std::string& weights) {
+    return run_lockstep({"test", config(), "OUTPUT_DIR", run, "--weights", run + "/" + weights,
+                         "--out", folder / out});
+  };
+  const auto before = files_in(run);
+  make_folder(folder / "linked");
+  for (const auto& [file, bytes] : before) {
+    fs::create_symlink("../run/" + file, folder / "linked/scores.json");
+    expect_refused(test("linked", "checkpoint.safetensors"),
+                   {"--out: '", "linked/scores.json' would be overwritten, but is not a file",
+                    "choose an empty folder"});
+    fs::remove(folder / "linked/scores.json");
+  }
+  EXPECT_EQ(files_in(run), before);
+  EXPECT_TRUE(fs::is_empty(folder / "linked"));
+  const std::string path = folder / "scores/scores.json";
+  for (const char* weights : {"best.safetensors", "checkpoint.safetensors"}) {
+    ASSERT_EQ(test("scores", weights).exit_code, 0);
+    EXPECT_NE(read_file(path).find(weights), std::string::npos);
+  }
+  const std::string edited = read_file(path) + " ";
+  write_file(path, edited);
+  expect_refused(test("scores", "best.safetensors"), {"scores.json' would be overwritten"});
+  EXPECT_EQ(read_file(path), edited);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

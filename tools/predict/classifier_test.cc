@@ -3,11 +3,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/all.h"
 #include "runtime/state/safetensors.h"
 #include "tools/classification/task.h"
+#include "tools/predict/output_folder.h"
 #include "tools/predict/test_command.h"
 #include "tools/texts.h"
 #include "tools/train/own_steps.h"
@@ -49,7 +49,8 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
                     const std::vector<std::string>& words, Comm* comm) {
   Origins origins;
   const ClassificationConfig config = read_config(files, words, comm ? comm->size() : 1, origins);
-  if (!options.out.empty()) make_folder(options.out);
+  OutputFolder folder(options.out);
+  folder.check_replaceable({kScores});
   ClassificationTask task(config);
   const std::vector<TrainingModel> steps = own_steps(task, comm);
   const std::string weights = weights_for(
@@ -74,8 +75,8 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
   if (const std::string files = held_out.data().left_out(); !files.empty())
     std::cout << printable_lines(files) << "\n";
   print_classes(result, held_out.data());
-  if (options.out.empty()) return 0;
-  write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));
+  if (!folder.exists()) return 0;
+  folder.write(kScores, json_of(result, held_out.data(), weights));
   return 0;
 }
 

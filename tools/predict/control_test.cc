@@ -2,11 +2,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "graph/file.h"
 #include "operators/all.h"
 #include "runtime/state/safetensors.h"
 #include "tools/control/control_task.h"
 #include "tools/control/played.h"
+#include "tools/predict/output_folder.h"
 #include "tools/predict/test_command.h"
 #include "tools/texts.h"
 #include "tools/train/own_steps.h"
@@ -18,7 +18,8 @@ int test_control(const TestOptions& options, const ConfigFiles& files,
                  const std::vector<std::string>& words, Comm* comm) {
   Origins origins;
   const ControlConfig config = read_control_config(files, words, comm ? comm->size() : 1, origins);
-  if (!options.out.empty()) make_folder(options.out);
+  OutputFolder folder(options.out);
+  folder.check_replaceable({kScores});
   ControlTask task(config);
   const std::vector<TrainingModel> steps = own_steps(task, comm);
   const std::string weights = weights_for(
@@ -38,7 +39,7 @@ int test_control(const TestOptions& options, const ConfigFiles& files,
             << ", weights " << weights << "\n";
   for (const std::string& line : said)
     if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
-  if (options.out.empty()) return 0;
+  if (!folder.exists()) return 0;
   nlohmann::ordered_json json{{"weights", weights},
                               {"environment", config.environment},
                               {"mean_return", means.sum},
@@ -46,7 +47,7 @@ int test_control(const TestOptions& options, const ConfigFiles& files,
   for (const Episode& episode : result.episodes)
     json["episodes"].push_back(
         {{"return", episode.sum}, {"steps", episode.steps}, {"cut", episode.cut}});
-  write_file(options.out + "/scores.json", json.dump(1) + "\n");
+  folder.write(kScores, json.dump(1) + "\n");
   return 0;
 }
 

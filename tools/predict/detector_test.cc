@@ -1,11 +1,11 @@
 // Scores a detector's weights on each data set of TEST.DATASETS, and writes what it has found.
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "builders/step/partition.h"
-#include "graph/file.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
 #include "operators/all.h"
@@ -17,6 +17,7 @@
 #include "tools/detection/network.h"
 #include "tools/detection/task.h"
 #include "tools/detection/test_report.h"
+#include "tools/predict/output_folder.h"
 #include "tools/predict/test_command.h"
 #include "tools/texts.h"
 #include "tools/train/agreement.h"
@@ -26,6 +27,7 @@
 namespace lockstep {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMostClassesSaid = 100;  // of classes, on the terminal
@@ -66,13 +68,23 @@ std::string default_folder(const DetectorConfig& config) {
               config.network.model.type);
 }
 
+std::string name_in_folder(const std::string& path) { return fs::path(path).filename().string(); }
+
+// In the folder that results go to.
+std::vector<std::string> names_written(const DetectorConfig& config, const std::string& folder) {
+  std::vector<std::string> names{kScores};
+  for (const std::string& set : config.test.data.datasets)
+    names.push_back(name_in_folder(found_path(folder, set, config.network.model.rpn_only)));
+  return names;
+}
+
 // No result takes the place of what it is made from.
 void check_keeps_inputs(const DetectorConfig& config, const ConfigFiles& files,
                         const std::string& weights, const std::string& folder) {
   const DetectionData& data = config.test.data;
-  std::vector<std::string> written{folder + "/scores.json"};
-  for (const std::string& set : data.datasets)
-    written.push_back(found_path(folder, set, config.network.model.rpn_only));
+  std::vector<std::string> written;
+  for (const std::string& name : names_written(config, folder))
+    written.push_back(folder + "/" + name);
   std::vector<std::string> kept = annotation_files(config, data.datasets);
   kept.insert(kept.end(), data.proposal_files.begin(), data.proposal_files.end());
   for (const ConfigFile& file : files) kept.push_back(file.path);
@@ -100,11 +112,13 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
        .other_network = [&](const std::string& file) { return other_network(model, file); },
        .says = leads});
   check_keeps_inputs(config, files, weights, folder);
+  OutputFolder results(folder);
+  // A folder below OUTPUT_DIR is the command's own.
+  if (!options.out.empty()) results.check_replaceable(names_written(config, folder));
   Session session(model, all_devices(config.run), all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
   if (leads) {
-    make_folder(folder);
     std::cout << "weights " << weights << "\n";
     for (const std::string& line : said)
       if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
@@ -117,6 +131,7 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
     if (!leads) continue;
     const Annotations& table = pictures->annotations();
     const std::string written = write_found(folder, set, table, result);
+    results.list(name_in_folder(written));
     const HeldOutLine line = line_of(result);
     std::cout << set << "  " << line.headline << "  " << line.detail << "  "
               << table.images.size() - result.left_out.size() << " pictures -> " << written << "\n";
@@ -126,8 +141,7 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
     all["sets"][set] = json_of(result, table);
   }
   if (leads)
-    write_file(folder + "/scores.json",
-               all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    results.write(kScores, all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   return 0;
 }
 

@@ -60,16 +60,23 @@ void OutputFolder::check_replaceable(const std::vector<std::string>& names) cons
     write_place(path);
     check(!std::filesystem::exists(path) || written_.contains(sha256_digits(read_file(path))),
           "--out: '", path,
-          "' would be overwritten, but is not a file that `infer` has written there, or was "
-          "changed since; choose an empty folder");
+          "' would be overwritten, but is not a file that `infer` or `test` has written there, or "
+          "was changed since; choose an empty folder");
   }
 }
 
 void OutputFolder::write(const std::string& name, const std::string& content) {
-  const std::string digest = sha256_digits(content);
   // Listed first: a command that is killed in between leaves no file that the next one refuses.
-  if (written_.insert(digest).second) append_line(path_ + kListName, digest);
+  list_digest(sha256_digits(content));
   write_file(path_ + "/" + name, content);
+}
+
+void OutputFolder::list(const std::string& name) {
+  list_digest(sha256_digits(read_file(path_ + "/" + name)));
+}
+
+void OutputFolder::list_digest(const std::string& digest) {
+  if (written_.insert(digest).second) append_line(path_ + kListName, digest);
 }
 
 }  // namespace lockstep

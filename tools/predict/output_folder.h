@@ -1,4 +1,4 @@
-// The folder that `infer --out` writes to, which may hold files of the user's own.
+// The folder that `--out` of `infer` and `test` names, which may hold files of the user's own.
 #pragma once
 
 #include <set>
@@ -20,8 +20,12 @@ class OutputFolder {
   // at once, before any work is done.
   void check_replaceable(const std::vector<std::string>& names) const;
   void write(const std::string& name, const std::string& content);
+  // Lists a file that was written there by other means, such as one too long for a text.
+  void list(const std::string& name);
 
  private:
+  void list_digest(const std::string& digest);
+
   std::string path_;
   std::set<std::string> written_;  // digests
 };

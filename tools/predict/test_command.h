@@ -14,6 +14,8 @@ struct TestOptions {
   std::string config, weights, out;
 };
 
+inline constexpr const char* kScores = "scores.json";  // in the folder of --out
+
 // With several processes, all share the pictures, or the episodes; rank 0 prints and writes.
 int test_classifier(const TestOptions& options, const ConfigFiles& files,
                     const std::vector<std::string>& words, Comm* comm);

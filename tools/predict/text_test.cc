@@ -3,9 +3,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "graph/file.h"
 #include "operators/all.h"
 #include "runtime/state/safetensors.h"
+#include "tools/predict/output_folder.h"
 #include "tools/predict/test_command.h"
 #include "tools/text/network.h"
 #include "tools/text/task.h"
@@ -36,7 +36,8 @@ int test_language_model(const TestOptions& options, const ConfigFiles& files,
                         const std::vector<std::string>& words, Comm* comm) {
   Origins origins;
   const TextConfig config = read_text_config(files, words, comm ? comm->size() : 1, origins);
-  if (!options.out.empty()) make_folder(options.out);
+  OutputFolder folder(options.out);
+  folder.check_replaceable({kScores});
   const std::string weights = weights_for(
       {.config = options.config,
        .series = config.output_dir,
@@ -56,14 +57,14 @@ int test_language_model(const TestOptions& options, const ConfigFiles& files,
             << score.characters << " characters, weights " << weights << "\n";
   for (const std::string& line : said)
     if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
-  if (options.out.empty()) return 0;
+  if (!folder.exists()) return 0;
   const nlohmann::ordered_json scores{{"weights", weights},
                                       {"bits_per_character", score.bits_per_character()},
                                       {"loss", score.loss},
                                       {"perplexity", score.perplexity()},
                                       {"characters", score.characters}};
-  write_file(options.out + "/scores.json",
-             scores.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  folder.write(kScores,
+               scores.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   return 0;
 }
 
