@@ -7,6 +7,7 @@
 
 #include "tests/support/training_command.h"
 #include "tools/record/metrics.h"
+#include "tools/texts.h"
 
 namespace lockstep::testing {
 namespace {
@@ -27,6 +28,13 @@ class WholeLossCommand : public TrainingCommand {
         found.emplace_back(value_of(row, "loss"), value_of(row, "whole_loss"));
     return found;
   }
+  // Each line of progress has it as a loss, not as a share.
+  void expect_shown(const std::string& run, const std::string& printed) {
+    for (const auto& [loss, whole] : losses(run))
+      EXPECT_NE(printed.find(join("  whole_loss ", fixed(whole, 4), "  lr ")), std::string::npos)
+          << run << ": " << whole << "\n"
+          << printed;
+  }
 };
 
 // A network without batch norm: the mean of the replicas' losses.
@@ -39,6 +47,7 @@ TEST_F(WholeLossCommand, IsAMetricOfARunThatTrainsTheSameBits) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(losses("without").empty());
   ASSERT_EQ(losses("with").size(), 3u);
+  expect_shown("with", outcome.out);
   // LOG_ITERS 5: both are means of the same steps.
   for (const auto& [loss, whole] : losses("with")) EXPECT_NEAR(whole, loss, 1e-5 * loss);
   const Outcome compared =
@@ -107,6 +116,7 @@ SOLVER: {BASE_LR: 0.003, MAX_ITER: 4}
                                           "OUTPUT_DIR", folder / name, key.first, key.second});
     ASSERT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
     ASSERT_EQ(losses(name).size(), 2u) << name;
+    expect_shown(name, outcome.out);
     for (const auto& [loss, whole] : losses(name))
       EXPECT_NEAR(whole, loss, 1e-4 * std::max(1.0, std::abs(loss))) << name;
   }

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "builders/step/whole_loss.h"
 #include "graph/listed.h"
 #include "runtime/dist/agree.h"
 #include "tools/machine.h"
@@ -13,6 +14,20 @@
 #include "tools/train/gathered.h"
 
 namespace lockstep {
+namespace {
+
+// The loss of the unsplit batch is shown as a loss in every task; the other numbers are the task's.
+std::string text_of_window(const Task& task, double loss, NamedNumbers numbers) {
+  std::string whole;
+  std::erase_if(numbers, [&](const auto& named) {
+    if (named.first != kWholeLoss) return false;
+    whole = join("  ", kWholeLoss, " ", fixed(named.second, 4));
+    return true;
+  });
+  return task.text_of(loss, numbers) + whole;
+}
+
+}  // namespace
 
 TrainingLog::TrainingLog(Task& task, const std::vector<std::string>& numbers, Comm* comm,
                          const LogOptions& options)
@@ -167,7 +182,7 @@ void TrainingLog::write_window(int64_t step, const DataSupply& supply) {
     row.insert(row.end(), numbers.begin(), numbers.end());
     for (std::size_t i = 1; i < row.size(); ++i)
       events_->scalar("train/" + row[i].first, done, static_cast<float>(row[i].second));
-    said = task_.text_of(sums_[0], numbers);
+    said = text_of_window(task_, sums_[0], numbers);
   }
   const double waited = supply.waited - waited_;
   row.insert(row.end(), {{"lr", rate},
