@@ -75,6 +75,16 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
           {"psgpu#2 on 1 x 1 auxiliary devices; at most #1 is possible: ask for fewer shards or "
            "more auxiliary devices (AUX_DEVICES, --aux-devices)"});
   refused("cpu*2", "tpu", "psgpu", {"--aux-devices", "tpu"});
+  // A GPU that holds a replica, for a step that is built and for one from a file.
+  const std::string holds = " holds a replica (DEVICES gpu*2)", other = "name another GPU";
+  refused("gpu*2", "gpu:2,gpu:1", "psgpu", {"AUX_DEVICES: gpu:1" + holds, other});
+  ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "gpu*2", "--aux-devices", "gpu:2",
+                          "--all-reduce", "psgpu", "-o", step})
+                .exit_code,
+            0);
+  for (const std::string& source : {step, config()})
+    expect_refused(run_lockstep({"plan", source, "--devices", "gpu*2", "--aux-devices", "gpu:0"}),
+                   {"AUX_DEVICES: gpu:0" + holds, other});
   expect_refused(train("run", {"AUX_DEVICES", "cpu"}),
                  {"ALL_REDUCE", "'collective' gathers nowhere", "AUX_DEVICES"});
 }

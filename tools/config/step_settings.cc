@@ -1,5 +1,6 @@
 #include "tools/config/step_settings.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/file.h"
@@ -8,15 +9,22 @@
 namespace lockstep {
 namespace {
 
-// A plan has kernels of one kind of device.
+// A plan has kernels of one kind of device. A CPU device is only a number, a GPU is one of the
+// machine's, which computes for its replica.
 void check_auxiliaries(const RunSettings& run) {
-  const Device first = run.devices.list.at(0);
-  for (const Device& device : run.auxiliaries.list)
+  const std::vector<Device>& replicas = run.devices.list;
+  for (const Device& device : run.auxiliaries.list) {
+    const Device first = replicas.at(0);
     check(device.kind == first.kind, "AUX_DEVICES: ", device, " cannot sum for replicas on ", first,
           ": auxiliary devices are of the replicas' kind",
           first.kind == DeviceKind::gpu
               ? "; without AUX_DEVICES, pscpu sums on the host's CPU for replicas on GPUs"
               : "");
+    check(device.kind == DeviceKind::cpu ||
+              std::find(replicas.begin(), replicas.end(), device) == replicas.end(),
+          "AUX_DEVICES: ", device, " holds a replica (DEVICES ", run.devices.text,
+          "), but auxiliary devices hold none; name another GPU");
+  }
 }
 
 DataParallelOptions options_without_buckets(const StepSettings& step, const RunSettings& run,
@@ -40,6 +48,7 @@ NamedDevices devices_named(const std::string& text) { return {text, parse_device
 
 std::vector<Device> all_devices(const RunSettings& run) {
   std::vector<Device> all = run.devices.list;
+  if (!all.empty()) check_auxiliaries(run);
   const int replicas = static_cast<int>(all.size());
   for (Device device : run.auxiliaries.list) {
     if (device.kind == DeviceKind::cpu) device.index += replicas;  // CPU devices are only numbers
