@@ -29,7 +29,8 @@ TEST_F(SumsOnAuxiliaries, SumForReplicas) {
       0);
   const Outcome resumed = train("cut", with({"--resume"}));
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_NE(resumed.out.find("AUX_DEVICES '' instead of cpu"), std::string::npos) << resumed.out;
+  EXPECT_NE(resumed.out.find("resumed after iteration 7"), std::string::npos) << resumed.out;
+  EXPECT_EQ(resumed.out.find("AUX_DEVICES"), std::string::npos) << resumed.out;
   EXPECT_EQ(tensors("cut"), tensors("without"));
   const Outcome tested = run_lockstep({"test", folder / "beside/config.yaml"});
   EXPECT_EQ(tested.exit_code, 0) << tested.err;
@@ -43,6 +44,37 @@ TEST_F(SumsOnAuxiliaries, SumForReplicas) {
   const Outcome launched = run_lockstep(over);
   ASSERT_EQ(launched.exit_code, 0) << launched.err;
   EXPECT_EQ(tensors("over"), tensors("without"));
+}
+
+// Every term that reaches them is rounded; a replica that gathers rounds all but its own.
+TEST_F(SumsOnAuxiliaries, ChangeBitsBesideAWireOnly) {
+  const auto trained = [&](const std::string& run, const std::string& auxiliaries,
+                           const std::string& last, bool resumes = false) {
+    std::vector<std::string> words{"ALL_REDUCE",      "psgpu",       "WIRE",
+                                   "bfloat16",        "AUX_DEVICES", auxiliaries,
+                                   "SOLVER.MAX_ITER", last};
+    if (resumes) words.emplace_back("--resume");
+    const Outcome outcome = train(run, words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const auto tensors = [&](const std::string& run) {
+    return read_safetensors(folder / (run + "/checkpoint.safetensors")).tensors;
+  };
+  trained("one", "cpu", "12");
+  trained("none", "", "12");
+  EXPECT_NE(tensors("one"), tensors("none"));
+  for (const char* now : {"cpu*2", "cpu:0", ""}) {
+    const std::string run = join("cut", std::string(now).size());
+    trained(run, "cpu", "7");
+    const std::string said = trained(run, now, "12", true);
+    EXPECT_NE(said.find("resumed after iteration 7"), std::string::npos) << said;
+    const bool differs = *now == 0;
+    EXPECT_EQ(said.find("AUX_DEVICES '' instead of cpu: bits may differ") != said.npos, differs)
+        << said;
+    EXPECT_EQ(said.find("AUX_DEVICES") != said.npos, differs) << said;
+    EXPECT_EQ(tensors(run) == tensors("one"), !differs) << now;
+  }
 }
 
 TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {

@@ -27,7 +27,7 @@ std::string text_of_unknown(const Metadata& saved,
 // The keys that may change between sessions, and bits with them
 // (KeyFacts::decides_bits).
 Metadata deciding_bits(const ConfigKeys& keys);
-// Keys that `saved` has with another value: "WIRE bfloat16 instead of '', .."; "": none.
+// Keys that `saved` has with a value of other bits: "WIRE bfloat16 instead of '', .."; "": none.
 std::string changed_since(const Metadata& saved, const Metadata& now);
 
 // Throws naming the key and both values. Keys missing from `saved` may have any value: the
