@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "graph/auxiliaries.h"
+
 namespace lockstep {
 namespace {
 
@@ -79,6 +81,7 @@ TrainingModel with_trained_values(const TrainingModel& model, const StateValues&
   const Graph& from = model.inference;
   TrainingModel trained(from.ops());
   trained.metadata = model.metadata;
+  set_auxiliaries(trained, 0);
   Graph& to = trained.inference;
   const auto states = states_by_input(model);
   std::vector<Value> here = no_values(from);

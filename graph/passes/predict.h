@@ -18,7 +18,7 @@ Predictors predict_on_every_replica(const TrainingModel& model);
 
 // The inference graph with its state as constants under the states' names, without a replica's
 // scope: a model that needs only its inputs. `values` by that name; throws for one that is missing
-// or of another shape. Keeps the metadata.
+// or of another shape. Keeps the metadata, but for the number of auxiliary devices: they sum.
 TrainingModel with_trained_values(const TrainingModel& model, const StateValues& values);
 
 }  // namespace lockstep

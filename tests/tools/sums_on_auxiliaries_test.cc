@@ -1,7 +1,11 @@
 // Sums on auxiliary devices, as a user asks for them: AUX_DEVICES, --aux-devices.
 #include <gtest/gtest.h>
 
+#include "graph/auxiliaries.h"
+#include "graph/io.h"
+#include "operators/all.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {
@@ -119,6 +123,25 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
                    {"AUX_DEVICES: gpu:0" + holds, other});
   expect_refused(train("run", {"AUX_DEVICES", "cpu"}),
                  {"ALL_REDUCE", "'collective' gathers nowhere", "AUX_DEVICES"});
+}
+
+// A network predicts on one device, whatever its training took.
+TEST_F(SumsOnAuxiliaries, AreNoneOfATrainedNetworks) {
+  const Outcome trained =
+      train("run", {"ALL_REDUCE", "psgpu", "AUX_DEVICES", "cpu*2", "SOLVER.MAX_ITER", "2"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(auxiliaries_of(load_model(all_ops(), folder / "run/step.onnx").model), 2);
+  const std::string plain = folder / "plain.onnx", portable = folder / "portable.onnx";
+  ASSERT_EQ(run_lockstep({"export", folder / "run", "-o", plain}).exit_code, 0);
+  ASSERT_EQ(run_lockstep({"export", folder / "run", "--portable", "-o", portable}).exit_code, 0);
+  for (const std::string& file :
+       {folder / "run/model.onnx", folder / "run/best.onnx", plain, portable}) {
+    SCOPED_TRACE(file);
+    const TrainingModel network = load_model(all_ops(), file).model;
+    EXPECT_EQ(auxiliaries_of(network), 0);
+    EXPECT_NO_THROW(Session(network, cpu_devices(1), all_kernels()));
+    EXPECT_EQ(run_lockstep({"inspect", file}).out.find("auxiliary"), std::string::npos);
+  }
 }
 
 // One configuration may serve one replica and several, so unused devices are no error.
