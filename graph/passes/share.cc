@@ -62,8 +62,11 @@ class SharePass {
     const std::vector<Binding> updates = remaining_updates();
     Shared shared{write(updates), updates, {}, ""};
     for (const Group& group : groups_) shared.states.push_back(group.index);
-    shared.note = join(groups_.size(), " states of ", groups_.front().members.size(),
-                       " replicas: one for all, of which each updates a part");
+    const bool updates_some =
+        std::ranges::any_of(groups_, [](const Group& group) { return bool(group.first().made); });
+    shared.note =
+        join(groups_.size(), " states of ", groups_.front().members.size(),
+             " replicas: one for all", updates_some ? ", of which each updates a part" : "");
     return shared;
   }
 

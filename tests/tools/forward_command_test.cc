@@ -42,6 +42,8 @@ TEST_F(ForwardCommand, InspectAndPlanReadSuchAFile) {
   const Outcome planned = run_lockstep({"plan", file, "--devices", "cpu*2", "--batch", "8"});
   EXPECT_EQ(planned.exit_code, 0) << planned.err;
   EXPECT_NE(planned.out.find("cpu_1/loss"), std::string::npos) << planned.out;
+  EXPECT_NE(planned.out.find("8 states of 2 replicas: one for all\n"), std::string::npos)
+      << "nothing is updated: " << planned.out;
 }
 
 TEST_F(ForwardCommand, StepSaysWhatToUse) {
