@@ -6,6 +6,7 @@
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/model_source.h"
+#include "tools/no_sums.h"
 
 namespace lockstep {
 
@@ -23,7 +24,9 @@ std::string state_of(const LoadedModel& source) {
 std::string buckets_of(const TrainingModel& model) {
   std::string text;
   for (const std::string& line : packing_summary(model)) text += "# " + line + "\n";
-  return text + model.bucket_plan;
+  if (!model.bucket_plan.empty()) return text + model.bucket_plan;
+  const std::string why = why_no_sums(model);
+  return "# no buckets: " + (why.empty() ? "all gradients are summed by rows" : why) + "\n";
 }
 
 }  // namespace

@@ -44,6 +44,16 @@ TEST_F(ForwardCommand, InspectAndPlanReadSuchAFile) {
   EXPECT_NE(planned.out.find("cpu_1/loss"), std::string::npos) << planned.out;
   EXPECT_NE(planned.out.find("8 states of 2 replicas: one for all\n"), std::string::npos)
       << "nothing is updated: " << planned.out;
+  const auto buckets = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "inspect");
+    words.insert(words.end(), {"--format", "buckets"});
+    return run_lockstep(words).out;
+  };
+  EXPECT_EQ(buckets({file}), "# no buckets: a forward pass alone has no gradients to sum\n");
+  EXPECT_EQ(buckets({"lenet"}), "# no buckets: a step of one replica sums no gradients\n");
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "1"}).exit_code, 0);
+  EXPECT_EQ(buckets({folder / "run/model.onnx"}),
+            "# no buckets: a network alone has no gradients to sum\n");
 }
 
 TEST_F(ForwardCommand, StepSaysWhatToUse) {
