@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "builders/all_reduce/packing_summary.h"
+#include "graph/auxiliaries.h"
 #include "graph/print.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
@@ -27,6 +28,20 @@ std::string buckets_of(const TrainingModel& model) {
   if (!model.bucket_plan.empty()) return text + model.bucket_plan;
   const std::string why = why_no_sums(model);
   return "# no buckets: " + (why.empty() ? "all gradients are summed by rows" : why) + "\n";
+}
+
+// Refuses devices that a file's step was not built for.
+void check_places(const SourcedModel& source, const std::string& path) {
+  const TrainingModel& model = source.model;
+  if (model.step.node_count() == 0) return;
+  const auto fits = [&](const char* key, const NamedDevices& named, int places, const char* kind) {
+    const auto count = static_cast<int>(named.list.size());
+    check(count == 0 || count == places, path, ": the step has ", places, " ", kind,
+          places == 1 ? "" : "s", ", but ", key, " names ", count, "; name ",
+          places > 0 ? join(places, " or ") : "", "none");
+  };
+  fits("DEVICES", source.run.devices, model.replicas, "replica");
+  fits("AUX_DEVICES", source.run.auxiliaries, auxiliaries_of(model), "auxiliary device");
 }
 
 }  // namespace
@@ -66,11 +81,7 @@ void add_inspect(CLI::App& app, Command& chosen) {
       }
       const SourcedModel source = model_from(options->model);
       const TrainingModel& model = source.model;
-      const auto devices = static_cast<int>(source.run.devices.list.size());
-      check(!is_onnx(options->model.source) || devices == 0 || model.step.node_count() == 0 ||
-                devices == model.replicas,
-            options->model.source, ": the step has ", model.replicas,
-            model.replicas == 1 ? " replica" : " replicas", ", but DEVICES names ", devices);
+      if (is_onnx(options->model.source)) check_places(source, options->model.source);
       if (options->format == "text")
         std::cout << text_of(model, {options->where});
       else if (options->format == "order")

@@ -144,6 +144,27 @@ TEST_F(SumsOnAuxiliaries, AreNoneOfATrainedNetworks) {
   }
 }
 
+TEST_F(SumsOnAuxiliaries, AreAsManyAsTheFileHas) {
+  const std::string beside = folder / "beside.onnx", without = folder / "without.onnx";
+  ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "cpu*2", "--aux-devices", "cpu*2",
+                          "--all-reduce", "psgpu", "-o", beside})
+                .exit_code,
+            0);
+  ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "cpu*2", "-o", without}).exit_code, 0);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--devices", "cpu*2"},
+                                                {"--aux-devices", "cpu*2"},
+                                                {"--devices", "cpu*2", "--aux-devices", "cpu*2"}}) {
+    std::vector<std::string> inspect{"inspect", beside};
+    inspect.insert(inspect.end(), words.begin(), words.end());
+    EXPECT_EQ(run_lockstep(inspect).exit_code, 0) << words.size() << words[0];
+  }
+  expect_refused(
+      run_lockstep({"inspect", beside, "--devices", "cpu*2", "--aux-devices", "cpu*1"}),
+      {beside, "the step has 2 auxiliary devices, but AUX_DEVICES names 1; name 2 or none"});
+  expect_refused(run_lockstep({"inspect", without, "--aux-devices", "cpu*1"}),
+                 {without, "the step has 0 auxiliary devices, but AUX_DEVICES names 1; name none"});
+}
+
 // One configuration may serve one replica and several, so unused devices are no error.
 TEST_F(SumsOnAuxiliaries, WithNothingToDoAreNoted) {
   const auto said = [&](const std::vector<std::string>& more) {
