@@ -123,7 +123,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
                            ? float_initializers(*file)
                            : check_some_trainable(*file, request.loss, step.options.frozen);
   DataParallelOptions options = options_of(step, run);
-  options.frozen.clear();  // frozen ones are not parameters at all
+  if (!request.loss.empty()) options.frozen.clear();  // frozen ones are not parameters at all
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),
                                             MomentumSgd{}, options)},
                  run, batch);

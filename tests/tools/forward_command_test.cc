@@ -23,6 +23,17 @@ class ForwardCommand : public TrainingCommand {
     words.insert(words.end(), more.begin(), more.end());
     return run_lockstep(words);
   }
+  // y = x w and the mean of y, without a word about what is minimised.
+  void write_network() {
+    Graph graph(all_ops(), "net");
+    Value x = graph.input("x", {DType::float32, {"N", 2}});
+    Value w = graph.constant("w", Literal::of<float>({{0.5F, -1}}, {2, 1}));
+    graph.output(matmul(graph, x, w, "y"));
+    graph.output(reduce_mean(graph, graph.at("y"), {}, false, "loss"));
+    TrainingModel model(all_ops());
+    model.inference = std::move(graph);
+    save_model(model, folder / "net.onnx");
+  }
   std::string file = folder / "forward.onnx";
 };
 
@@ -54,6 +65,19 @@ TEST_F(ForwardCommand, InspectAndPlanReadSuchAFile) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "1"}).exit_code, 0);
   EXPECT_EQ(buckets({folder / "run/model.onnx"}),
             "# no buckets: a network alone has no gradients to sum\n");
+}
+
+TEST_F(ForwardCommand, FrozenNamesAreParametersAlsoWithoutALoss) {
+  write_network();
+  const auto with = [&](const std::string& frozen) {
+    return build(folder / "net.onnx", {"MODEL.FREEZE", frozen});
+  };
+  expect_refused(with("[\"zzz\"]"), {"MODEL.FREEZE", "no parameter is called 'zzz'"});
+  EXPECT_FALSE(std::filesystem::exists(file));
+  ASSERT_EQ(with("[]").exit_code, 0);
+  const std::string expected = read_file(file);
+  ASSERT_EQ(with("[\"w\"]").exit_code, 0);
+  EXPECT_EQ(read_file(file), expected);
 }
 
 TEST_F(ForwardCommand, StepSaysWhatToUse) {
@@ -114,14 +138,7 @@ TEST_F(ForwardCommand, AConfigurationsCheckpointGivesTheLossOfItsWeights) {
 }
 
 TEST_F(ForwardCommand, ANetworkOfAFileNeedsNoLoss) {
-  Graph graph(all_ops(), "net");
-  Value x = graph.input("x", {DType::float32, {"N", 2}});
-  Value w = graph.constant("w", Literal::of<float>({{0.5F, -1}}, {2, 1}));
-  graph.output(matmul(graph, x, w, "y"));
-  graph.output(reduce_mean(graph, graph.at("y"), {}, false, "loss"));
-  TrainingModel model(all_ops());
-  model.inference = std::move(graph);
-  save_model(model, folder / "net.onnx");
+  write_network();
   const std::vector<float> rows{1, 2, 3, 4, -1, 0, 2, 2};
   const Tensor fed{{DType::float32, {4, 2}}, const_cast<float*>(rows.data())};
   const auto run = [&](const std::vector<std::string>& fetches) {
