@@ -6,6 +6,7 @@
 
 #include "graph/onnx.h"
 #include "graph/printable.h"
+#include "graph/step_fetches.h"
 
 namespace lockstep {
 namespace {
@@ -211,6 +212,9 @@ std::string summary_of(const TrainingModel& model) {
   print_list(out, "input", model, model.inputs);
   print_list(out, "loss", model, model.losses);
   print_list(out, "metric", model, model.metrics);
+  for (const std::string& name : network_outputs(model))
+    out << "output   " << printable(name) << " " << type_text(model.step.type(model.step.at(name)))
+        << "\n";
   const Graph& graph = model.step.node_count() > 0 ? model.step : model.inference;
   std::map<std::string, int> by_type;
   for (int index = 0; index < graph.node_count(); ++index) ++by_type[graph.node(index).type()];

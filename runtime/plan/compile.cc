@@ -6,6 +6,7 @@
 
 #include "graph/passes/bind.h"
 #include "graph/passes/postpone.h"
+#include "graph/step_fetches.h"
 #include "runtime/parallel.h"
 #include "runtime/plan/aliases.h"
 #include "runtime/plan/arenas.h"
@@ -345,7 +346,7 @@ CompileRequest step_request(const TrainingModel& model,
   CompileRequest request{model.step,
                          model.feed_values(),
                          {},
-                         model.fetch_values(),
+                         step_fetches(model),
                          model.state_values(),
                          model.updates,
                          std::move(devices),

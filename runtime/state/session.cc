@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/auxiliaries.h"
+#include "graph/step_fetches.h"
 #include "runtime/finite.h"
 #include "runtime/state/accelerators.h"
 
@@ -211,7 +212,7 @@ std::unique_ptr<Program> Session::make_step(const TrainingModel& model,
                                             std::shared_ptr<ArenaPool> arenas) {
   // Steps that skip non-finite gradients accept any feeds.
   const std::size_t losses = model.checks.empty() ? model.losses.size() : 0;
-  return make_program({model, model.step, model.feed_values(), model.fetch_values(), model.updates,
+  return make_program({model, model.step, model.feed_values(), step_fetches(model), model.updates,
                        losses * static_cast<std::size_t>(model.replicas)},
                       std::move(arenas));
 }

@@ -101,7 +101,8 @@ class Session {
     return {model_, step_->run(feeds.tensors(), options), feeds.shares()};
   }
   // The same step by position. Feeds: every model input of every replica, input by input, replicas
-  // inside; fetches: losses, then metrics, then checks, likewise.
+  // inside; fetches: losses, then metrics, then checks, likewise; behind them, of a forward pass
+  // without a loss, the outputs of its network.
   Program& step() { return *step_; }
   // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
   Program& inference() { return *inference_; }

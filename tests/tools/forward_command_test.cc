@@ -67,6 +67,23 @@ TEST_F(ForwardCommand, InspectAndPlanReadSuchAFile) {
             "# no buckets: a network alone has no gradients to sum\n");
 }
 
+TEST_F(ForwardCommand, WithoutALossIsRunForItsOutputs) {
+  write_network();
+  ASSERT_EQ(build(folder / "net.onnx", {"--devices", "cpu*2"}).exit_code, 0);
+  const Outcome summary = run_lockstep({"inspect", file});
+  const Outcome planned = run_lockstep({"plan", file, "--devices", "cpu*2", "--batch", "2"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_NE(planned.out.find("MatMul"), std::string::npos) << planned.out;
+  for (const char* name : {"cpu_0/y", "cpu_1/y", "cpu_0/loss", "cpu_1/loss"}) {
+    EXPECT_NE(planned.out.find(join("fetch ", name, "@")), std::string::npos) << planned.out;
+    EXPECT_NE(summary.out.find(join("output   ", name, " float32")), std::string::npos)
+        << summary.out;
+  }
+  // A loss is what a step is run for; the file still says what else there is.
+  ASSERT_EQ(build("mlp", {"--devices", "cpu*2"}).exit_code, 0);
+  EXPECT_EQ(run_lockstep({"plan", file}).out.find("fetch cpu_0/prob"), std::string::npos);
+}
+
 TEST_F(ForwardCommand, FrozenNamesAreParametersAlsoWithoutALoss) {
   write_network();
   const auto with = [&](const std::string& frozen) {
