@@ -41,10 +41,10 @@ TrainingModel keras_names(TrainingModel model) {
   return with_step_names("keras", "resnet50_keras", "resnet50_keras", std::move(model));
 }
 
-TrainingModel published_step(int replicas) {
+TrainingModel published_step(int replicas, bool deferred = false) {
   return build_data_parallel_model(
       all_ops(), model_named("resnet50_keras", published_options("resnet50_keras")), MomentumSgd{},
-      {.replicas = replicas});
+      {.replicas = replicas, .deferred = deferred});
 }
 
 // Our names on the first replica, without its scope, in order. A sum over the replicas and its
@@ -117,6 +117,8 @@ TEST(KerasNames, EachOfTensorFlowsHasACounterpartOrOneReason) {
 
   Lines alone = missing_in(keras_names(published_step(1)));
   EXPECT_EQ(2467 - alone.size(), 1153u);
+  EXPECT_EQ(missing_in(keras_names(published_step(2, true))), alone)
+      << "sums of deferred gradients keep their names";
   EXPECT_EQ(std::count_if(alone.begin(), alone.end(), is_sum_over_processes), 214);
   std::erase_if(alone, is_sum_over_processes);
   EXPECT_EQ(alone, missing) << "one replica lacks the same names and those of its sums";
