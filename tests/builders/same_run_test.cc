@@ -153,9 +153,7 @@ class Part {
   std::unique_ptr<Session> session_;
 };
 
-Run run(const Trial& trial, int processes) {
-  const TrainingModel whole =
-      build_data_parallel_model(all_ops(), trial.network.model, trial.optimizer, trial.options);
+Run run(const Trial& trial, const TrainingModel& whole, int processes) {
   TemporaryFolder folder;
   Run result;
   result.reported.resize(kSteps);
@@ -225,12 +223,14 @@ void compare(Trial trial, const Sharing& sharing) {
   const double close = trial.options.precision == DType::float16 ? 4e-3
                        : trial.options.synchronised_batch_norm   ? 2e-3
                                                                  : 1e-6;
-  const Run one = run(trial, 1);
+  const TrainingModel whole =
+      build_data_parallel_model(all_ops(), trial.network.model, trial.optimizer, trial.options);
+  const Run one = run(trial, whole, 1);
   expect_trained(one);
-  expect_same(run(trial, sharing.processes), one, exact ? 0 : close);
+  expect_same(run(trial, whole, sharing.processes), one, exact ? 0 : close);
   if (!trial.apart) return;
   trial.alias = false;
-  expect_same(run(trial, 1), one, 0);
+  expect_same(run(trial, whole, 1), one, 0);
 }
 
 // Of three replicas one process has one, the other two.
