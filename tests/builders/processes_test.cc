@@ -19,36 +19,55 @@
 namespace lockstep::testing {
 namespace {
 
+struct WholeSum {
+  std::string spec;
+  int replicas;
+  int64_t length;
+  TrainingModel whole;
+  std::vector<float> expected;
+};
+
+// Built and summed once, not by each rank.
+std::vector<WholeSum> whole_sums(int fewest_replicas) {
+  std::vector<WholeSum> sums;
+  for (const std::string& spec : kAlgorithms)
+    for (int replicas : {2, 3, 4, 5, 7, 8, 16}) {
+      if (replicas < fewest_replicas) continue;
+      for (int64_t length : {0, 1, 3, 7, 1000, 65537}) {
+        TrainingModel whole = sum_model(spec, replicas, length);
+        auto expected = sums_of(whole, {0, length})[0];
+        sums.push_back({spec, replicas, length, std::move(whole), std::move(expected)});
+      }
+    }
+  return sums;
+}
+
 // What algorithms that are graphs sum does not depend on the processes, in no bit. `collective`
 // sums within each process first: with one replica each, the same bits too.
 void sum_over(int processes) {
+  const std::vector<WholeSum> sums = whole_sums(processes);
   run_ranks(processes, [&](Comm& comm) {
     const ProcessShare own{comm.rank(), comm.size()};
-    for (const std::string& spec : kAlgorithms)
-      for (int replicas : {2, 3, 4, 5, 7, 8, 16}) {
-        if (replicas < processes) continue;
-        for (int64_t length : {0, 1, 3, 7, 1000, 65537}) {
-          SCOPED_TRACE(join(spec, " on ", replicas, " replicas of ", length));
-          const TrainingModel whole = sum_model(spec, replicas, length);
-          const TrainingModel part = partition(whole, own);
-          const int first = replicas * own.rank / processes;
-          const auto found = sums_of(part, {first, length, &comm});
-          const auto expected = sums_of(whole, {0, length})[0];
+    for (const auto& [spec, replicas, length, whole, expected] : sums) {
+      SCOPED_TRACE(join(spec, " on ", replicas, " replicas of ", length));
+      const TrainingModel part = partition(whole, own);
+      const int first = replicas * own.rank / processes;
+      const auto found = sums_of(part, {first, length, &comm});
 
-          const bool exact = !sums_within_first(spec) || replicas == processes;
-          for (const auto& sum : found) {
-            ASSERT_EQ(sum, found[0]) << "replicas differ";
-            if (exact) {
-              ASSERT_EQ(sum, expected);
-            } else {
-              for (std::size_t i = 0; i < sum.size(); ++i)
-                ASSERT_NEAR(sum[i], expected[i], 1e-6F * static_cast<float>(replicas));
-            }
-          }
+      const bool exact = !sums_within_first(spec) || replicas == processes;
+      for (const auto& sum : found) {
+        ASSERT_EQ(sum, found[0]) << "replicas differ";
+        if (exact) {
+          ASSERT_EQ(sum, expected);
+        } else {
+          for (std::size_t i = 0; i < sum.size(); ++i)
+            ASSERT_NEAR(sum[i], expected[i], 1e-6F * static_cast<float>(replicas));
         }
       }
+    }
   });
 }
+
 // The same on a narrow wire; what `collective` sums within a process first does not travel there.
 TEST(Processes, EveryAlgorithmOnANarrowWire) {
   run_ranks(2, [&](Comm& comm) {
