@@ -1,4 +1,5 @@
 // What operators/gemm/cublas_product.h and dnn.h promise, word by word, by loops over all terms.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -39,26 +40,51 @@ void set_element(void* data, DType type, int64_t i, double value) {
     static_cast<float*>(data)[i] = x;
 }
 
+// A matrix [rows, columns] whose row i begins at i * row, or whose column j begins at j * row where
+// it is turned.
+struct Operand {
+  const void* data;
+  int64_t rows, columns, row;
+  bool turned;
+};
+
+std::vector<double> numbers_of(const MatrixProduct& p, const Operand& from, int64_t first) {
+  std::vector<double> numbers(static_cast<std::size_t>(from.rows * from.columns));
+  for (int64_t i = 0; i < from.rows; ++i)
+    for (int64_t j = 0; j < from.columns; ++j) {
+      const int64_t at = first + (from.turned ? j * from.row + i : i * from.row + j);
+      const double x = element(from.data, p.type, at);
+      numbers[i * from.columns + j] =
+          p.tf32 && p.type == DType::float32 ? as_tf32(static_cast<float>(x)) : x;
+    }
+  return numbers;
+}
+
+// Each sum has its terms in turn; the sums of a row grow side by side.
 void multiply(const MatrixProduct& p, const void* a, const void* b, void* y) {
-  auto operand = [&](const void* data, int64_t i) {
-    const double x = element(data, p.type, i);
-    return p.tf32 && p.type == DType::float32 ? as_tf32(static_cast<float>(x)) : x;
-  };
   for (const void* matrix : {a, b, static_cast<const void*>(y)})
     check(reinterpret_cast<std::uintptr_t>(matrix) % p.alignment == 0,
           "a product's matrix lies at ", matrix, ", which is no multiple of ", p.alignment);
-  const int64_t row_a = p.between_rows_of_a(), row_b = p.between_rows_of_b();
-  for (int64_t batch = 0; batch < p.batch; ++batch)
-    for (int64_t i = 0; i < p.m; ++i)
+  const Operand of_a{a, p.m, p.k, p.between_rows_of_a(), p.trans_a};
+  const Operand of_b{b, p.k, p.n, p.between_rows_of_b(), p.trans_b};
+  std::vector<double> totals(static_cast<std::size_t>(p.n));
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
+    const auto from_a = numbers_of(p, of_a, batch * p.stride_a);
+    const auto from_b = numbers_of(p, of_b, batch * p.stride_b);
+    for (int64_t i = 0; i < p.m; ++i) {
+      std::fill(totals.begin(), totals.end(), 0);
+      for (int64_t k = 0; k < p.k; ++k) {
+        const double factor = from_a[i * p.k + k];
+        const double* const row = from_b.data() + k * p.n;
+        for (int64_t j = 0; j < p.n; ++j) totals[j] += factor * row[j];
+      }
       for (int64_t j = 0; j < p.n; ++j) {
-        double total = 0;
-        for (int64_t k = 0; k < p.k; ++k)
-          total += operand(a, batch * p.stride_a + (p.trans_a ? k * row_a + i : i * row_a + k)) *
-                   operand(b, batch * p.stride_b + (p.trans_b ? j * row_b + k : k * row_b + j));
         const int64_t at = batch * p.stride_y + i * p.between_rows_of_y() + j;
         const double before = p.beta == 0 ? 0 : p.beta * element(y, p.type, at);
-        set_element(y, p.type, at, p.alpha * total + before);
+        set_element(y, p.type, at, p.alpha * totals[j] + before);
       }
+    }
+  }
 }
 
 // A tensor [images, channels, spatial..] as numbers, channels innermost whatever its layout.
@@ -104,6 +130,22 @@ void for_places(const Convolution& c, int64_t y_plane, int64_t w_plane, const Vi
     }
 }
 
+// Of weights [filters, terms, taps..] as [taps.., terms, filters].
+std::vector<float> filters_last(Numbers& weights, int64_t filters) {
+  const int64_t terms = weights.channels;
+  std::vector<float> turned(weights.at.size());
+  for (int64_t m = 0; m < filters; ++m)
+    for (int64_t tap = 0; tap < weights.plane; ++tap)
+      for (int64_t k = 0; k < terms; ++k)
+        turned[(tap * terms + k) * filters + m] = weights.of(m, tap)[k];
+  return turned;
+}
+
+// Sums that lie side by side grow by a term each.
+void add_multiple(float factor, const float* terms, int64_t count, float* sums) {
+  for (int64_t i = 0; i < count; ++i) sums[i] += factor * terms[i];
+}
+
 void convolve(const Convolution& c, void* x, void* w, void* y) {
   Numbers nx(c.x), nw(c.w), ny(c.y);
   const bool to_y = c.kind == ConvolutionKind::forward, to_x = c.kind == ConvolutionKind::by_data;
@@ -121,19 +163,24 @@ void convolve(const Convolution& c, void* x, void* w, void* y) {
   if (to_y || to_x) load(nw, w);
   if (!to_y) load(ny, y);
   const int64_t terms = c.w[1], filters_of_group = c.w[0] / (c.x[1] / terms);
+  const std::vector<float> by_filter = to_y ? filters_last(nw, c.w[0]) : std::vector<float>();
   for_places(c, ny.plane, nw.plane, [&](int64_t to, int64_t tap, int64_t from) {
-    for (int64_t n = 0; n < c.x[0]; ++n)
-      for (int64_t m = 0; m < c.w[0]; ++m) {
+    for (int64_t n = 0; n < c.x[0]; ++n) {
+      if (to_y)
+        for (int64_t channel = 0; channel < c.x[1]; ++channel) {
+          const int64_t first = channel / terms * filters_of_group;
+          const float* const pw =
+              by_filter.data() + (tap * terms + channel % terms) * c.w[0] + first;
+          add_multiple(nx.of(n, from)[channel], pw, filters_of_group, ny.of(n, to) + first);
+        }
+      for (int64_t m = 0; !to_y && m < c.w[0]; ++m) {
         float* const px = nx.of(n, from) + m / filters_of_group * terms;
-        float* const pw = nw.of(m, tap);
-        float* const py = ny.of(n, to) + m;
-        if (to_y)
-          for (int64_t k = 0; k < terms; ++k) *py += px[k] * pw[k];
-        else if (to_x)
-          for (int64_t k = 0; k < terms; ++k) px[k] += *py * pw[k];
+        if (to_x)
+          add_multiple(ny.of(n, to)[m], nw.of(m, tap), terms, px);
         else
-          for (int64_t k = 0; k < terms; ++k) pw[k] += *py * px[k];
+          add_multiple(ny.of(n, to)[m], px, terms, nw.of(m, tap));
       }
+    }
   });
   Numbers& made = to_y ? ny : to_x ? nx : nw;
   void* const result = to_y ? y : to_x ? x : w;
