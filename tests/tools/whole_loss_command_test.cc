@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "graph/error.h"
 #include "tests/support/training_command.h"
 #include "tools/record/metrics.h"
 #include "tools/texts.h"
