@@ -1,10 +1,12 @@
 #include "runtime/dist/interruption.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <string>
 
@@ -20,8 +22,6 @@ constexpr const char* kWish = "interrupted";
 
 std::atomic<int> caught{0};
 std::atomic<int64_t> caught_at{0};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
-              "a signal handler writes them");
 
 int64_t milliseconds_now() {
   timespec now{};
@@ -29,19 +29,27 @@ int64_t milliseconds_now() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
-void handle(int number) {
-  const int64_t now = milliseconds_now();
-  if (caught == 0) {
-    caught_at = now;
-    caught = number;
-  } else if (now - caught_at > kSameWish) {
-    std::signal(number, SIG_DFL);
-    std::raise(number);
-  }
+// Of the run, as far as signals are concerned.
+enum class Phase { before_steps, steps, done };
+std::atomic<Phase> phase{Phase::before_steps};
+
+sigset_t both_signals() {
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  return both;
 }
 
-// Calls async-signal-safe functions only.
-void end_at_once(int number) {
+// Ends the process as an unhandled signal does.
+void end_by(int number) {
+  const sigset_t both = both_signals();
+  std::signal(number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
+  std::raise(number);
+}
+
+[[noreturn]] void end_before_steps(int number) {
   constexpr char kOfInt[] = "lockstep: interrupted before the first step; nothing was saved\n";
   constexpr char kOfTerm[] =
       "lockstep: stopped by SIGTERM before the first step; nothing was saved\n";
@@ -51,29 +59,63 @@ void end_at_once(int number) {
   _exit(128 + number);
 }
 
-void handle_by(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  for (int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+void receive(int number) {
+  if (phase == Phase::before_steps) end_before_steps(number);
+  const int64_t now = milliseconds_now();
+  if (phase == Phase::steps && caught == 0) {
+    caught_at = now;
+    caught = number;
+  } else if (phase == Phase::done || now - caught_at > kSameWish) {
+    end_by(number);
+  }
+}
+
+// A thread for signals: no handler may run on one that computes. oneDNN's matrix products point the
+// stack pointer into a buffer on the heap, and a handler's frame overwrites what lies below.
+void* receive_signals(void*) {
+  const sigset_t both = both_signals();
+  while (true) {
+    int number = 0;
+    if (sigwait(&both, &number) == 0) receive(number);
+  }
+}
+
+// Its stack is small: under `ulimit -v` the usual one of 8 MiB could be missed elsewhere.
+bool start_receiver() {
+  constexpr std::size_t kStack = std::size_t{256} << 10;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const int trouble = pthread_create(&thread, &attributes, receive_signals, nullptr);
+  pthread_attr_destroy(&attributes);
+  check(trouble == 0, "cannot start the thread that receives signals: ", std::strerror(trouble));
+  return true;
 }
 
 std::string begun_key(int rank) { return join("interrupted/", rank); }
 
 }  // namespace
 
-void end_on_signals_until_steps_begin() { handle_by(end_at_once); }
+void end_on_signals_until_steps_begin() {
+  phase = Phase::before_steps;
+  const sigset_t both = both_signals();
+  pthread_sigmask(SIG_BLOCK, &both, nullptr);
+  static const bool started = start_receiver();
+  static_cast<void>(started);
+}
 
 Interruption::Interruption(Comm* comm) : comm_(comm) {
   caught = 0;
-  handle_by(handle);
+  phase = Phase::steps;
   if (comm_) thread_ = std::thread([this] { watch(); });
 }
 
 Interruption::~Interruption() {
   over_ = true;
   if (thread_.joinable()) thread_.join();
-  handle_by(SIG_DFL);
+  phase = Phase::done;
   if (!comm_ || announced_) return;
   // Tells processes that have yet to agree that this one has finished.
   try {

@@ -11,12 +11,13 @@
 namespace lockstep {
 
 // Until the first Interruption there is nothing to save: both signals end the process at once, with
-// a message.
+// a message. From here on the calling thread and all that it starts block them, and a thread of
+// their own receives them; call it before any other thread starts.
 void end_on_signals_until_steps_begin();
 
-// While it lives, both signals request the end of the run. Further signals within a second count as
-// the same request (a terminal and a launcher both forward it); a later one ends the process at
-// once.
+// After end_on_signals_until_steps_begin(): while it lives, both signals request the end of the
+// run. Further signals within a second count as the same request (a terminal and a launcher both
+// forward it); a later one ends the process at once.
 class Interruption {
  public:
   // `comm`: to the other processes of the run, or null.

@@ -35,6 +35,7 @@ class Program {
   ~Program();
   Program(const Program&) = delete;
 
+  pid_t id() const { return process_; }
   void send_signal(int signal) const;
   std::string out_so_far() const;
   // Waits until that text is printed; false if the program ended before.

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "graph/printable.h"
@@ -51,6 +54,36 @@ TEST_F(Interrupted, BySignalsTheRunIsSaved) {
     EXPECT_EQ(outcome.exit_code, 128 + signal);
     expect_goes_on(name, outcome.out);
   }
+}
+
+// The value of a line such as "SigBlk:	0000000000004002" of a thread's status.
+uint64_t mask_in(const std::string& status, const std::string& name) {
+  const auto at = status.find(name + ":");
+  EXPECT_NE(at, std::string::npos) << status;
+  return std::stoull(status.substr(at + name.size() + 1), nullptr, 16);
+}
+
+// A handler's frame is written below the stack pointer, and oneDNN's matrix products point that
+// into the heap.
+TEST_F(Interrupted, NoThreadThatComputesRunsAHandler) {
+  const uint64_t both = uint64_t{1} << (SIGINT - 1) | uint64_t{1} << (SIGTERM - 1);
+  std::vector<std::string> words = long_run("run");
+  words.insert(words.end(), {"DEVICES", "cpu*2", "THREADS", "2"});
+  Program run(words);
+  ASSERT_TRUE(run.wait_for("iter     20"));
+  int threads = 0, receivers = 0;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(join("/proc/", run.id(), "/task"))) {
+    std::ifstream file(thread.path() / "status");
+    const std::string status{std::istreambuf_iterator<char>(file), {}};
+    receivers += (mask_in(status, "SigBlk") & both) != both;
+    EXPECT_EQ(mask_in(status, "SigCgt") & both, uint64_t{0}) << status;
+    ++threads;
+  }
+  EXPECT_EQ(receivers, 1);
+  EXPECT_GE(threads, 5);  // two replicas, their helpers, the receiver of signals
+  run.send_signal(SIGTERM);
+  EXPECT_EQ(run.finish().exit_code, 128 + SIGTERM);
 }
 
 // It waits for its configuration, from a pipe whose other end says nothing.
