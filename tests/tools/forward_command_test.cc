@@ -79,9 +79,6 @@ TEST_F(ForwardCommand, WithoutALossIsRunForItsOutputs) {
     EXPECT_NE(summary.out.find(join("output   ", name, " float32")), std::string::npos)
         << summary.out;
   }
-  // A loss is what a step is run for; the file still says what else there is.
-  ASSERT_EQ(build("mlp", {"--devices", "cpu*2"}).exit_code, 0);
-  EXPECT_EQ(run_lockstep({"plan", file}).out.find("fetch cpu_0/prob"), std::string::npos);
 }
 
 TEST_F(ForwardCommand, FrozenNamesAreParametersAlsoWithoutALoss) {
@@ -91,7 +88,7 @@ TEST_F(ForwardCommand, FrozenNamesAreParametersAlsoWithoutALoss) {
   };
   expect_refused(with("[\"zzz\"]"), {"MODEL.FREEZE", "no parameter is called 'zzz'"});
   EXPECT_FALSE(std::filesystem::exists(file));
-  ASSERT_EQ(with("[]").exit_code, 0);
+  ASSERT_EQ(build(folder / "net.onnx").exit_code, 0);
   const std::string expected = read_file(file);
   ASSERT_EQ(with("[\"w\"]").exit_code, 0);
   EXPECT_EQ(read_file(file), expected);
