@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Lockstep on a fresh Debian, for CPUs: builds the program, then `make train`.
 #   docker build -t lockstep . && docker run --rm -v "$PWD/runs:/src/lockstep/runs" lockstep
 FROM debian:12

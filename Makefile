@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # train, detect, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
 .PHONY: train detect test check fuzz build bundle package setup format clean
 

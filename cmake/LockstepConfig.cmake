@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 include(CMakeFindDependencyMacro)
 # The very oneDNN that this was built with: its major versions do not mix.
 set(LOCKSTEP_DNNL "@LOCKSTEP_DNNL@" CACHE FILEPATH "oneDNN's library")

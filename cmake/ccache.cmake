@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Where ccache is, it compiles only what no earlier build did, in another clone too: paths below this
 # folder are written relative to the build folder, so they are the same everywhere. What is new
 # is not preprocessed once more to be recognised: the compiler's own list of headers serves for that.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # GPU kernels, for Ampere and Hopper, and as PTX for what comes after. No kernel asks for more than
 # Ampere has, so its PTX is made once and is what all of them are made from. CUDA's runtime is linked
 # into the binary, which starts on machines without a driver.

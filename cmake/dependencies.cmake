@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every outside library, found and given one name. No network at configure time.
 # Included by the project and, installed, by LockstepConfig.cmake.
 find_package(Protobuf REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Are GPU kernels built? They need nvcc and the headers of two libraries that CUDA's toolkit does not
 # bring; the libraries themselves are looked for when a run needs them.
 find_program(LOCKSTEP_NVCC nvcc)

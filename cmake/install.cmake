@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `cmake --install` leaves headers, libraries, the binary, its manual page and completions, examples of
 # configurations, licence and notices, and a find_package(Lockstep).
 include(CMakePackageConfigHelpers)

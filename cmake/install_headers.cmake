@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers are installed as <lockstep/graph/graph.h> and include each other by that name: a folder called
 # `graph` on a user's include path could be anybody's.
 foreach(folder graph runtime operators builders models data)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The program prints its own manual page and completions, so an installed copy has those of its version.
 # They lie where Debian's man, bash, zsh and fish look.
 function(write_text file)

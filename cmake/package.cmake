@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `cpack` makes a Debian package of what cmake/install.cmake installs: tools/package.sh. Packages that the
 # program needs are found by its libraries; those that a build against Lockstep needs are suggested.
 set(CPACK_GENERATOR DEB)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 add_library(lockstep_options INTERFACE)
 target_compile_features(lockstep_options INTERFACE cxx_std_20)
 option(LOCKSTEP_WERROR "a warning of the compiler stops the build" OFF)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labelled images for classification. A dataset maps the number of an image and, for augmentation,
 // the number of a draw to an image; data/loader.h decides which images are read when.
 #pragma once

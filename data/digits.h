@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated 28x28 images of handwritten-looking digits: strokes of random width under a random
 // affine map, with noise. A network must learn shapes to read them, and there is nothing to
 // download.

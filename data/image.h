@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures, read from files of any format of formats/formats.h.
 #pragma once
 

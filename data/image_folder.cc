@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/image_folder.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images in folders: ROOT/train/CLASS/NAME.jpg, held out ROOT/val/CLASS/NAME.png. Classes are the
 // folders' names in byte order. Folders below a class are not read.
 #pragma once

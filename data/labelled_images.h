@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The minibatches of a classifier: images of a data set, shuffled, with their labels.
 #pragma once
 

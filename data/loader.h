@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minibatches read ahead. What a minibatch contains depends on its source and step only, never on
 // the number of threads or which item each reads.
 #pragma once

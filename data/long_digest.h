@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Digests of what is too long to be copied into one text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minibatches of named tensors, made item by item so that several threads can share the work.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets in a few files of equal records, read into memory as a whole.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pictures among the files of a folder. Hidden files (.DS_Store, macOS's ._NAME) and hidden
 // folders are neither pictures nor left out: file systems and programs keep their notes in them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures that cannot be read, and the ones that stand in for them (TRAIN.SKIP_BAD_IMAGES).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images of a coloured pattern per class under noise, drawn on demand: any size, any number of
 // classes, nothing to download or store.
 #pragma once

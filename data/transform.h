@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an image to a network's input: a region is cropped, possibly mirrored, resampled and
 // normalised. Training, scoring and prediction all use this code.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed attributes. A writer lists names and values. A reader reads each known name, with its
 // default, then calls done(), which rejects the rest: a misspelt attribute is an error, never a
 // silent default. Reading a name twice is an error too.

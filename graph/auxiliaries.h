@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Auxiliary devices of a step: places behind its replicas that hold no replica, no state and no
 // part of the batch; they sum for the replicas. A model's metadata says how many there are.
 #pragma once

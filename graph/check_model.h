@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of untrusted models before ONNX's own code sees them: libonnx trusts sizes, divides by
 // strides and searches for the makers of outputs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors and call sites. Lockstep rejects everything with an Error that says what is wrong, where,
 // the offending values and the remedy; the command line prints it and exits with 2.
 #pragma once

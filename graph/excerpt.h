@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long texts in errors, shortened to the place that matters.
 #pragma once
 

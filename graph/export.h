@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph -> GraphProto. For io.cc.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects what an exporter dropped from a network that it optimised for inference. For io.cc.
 #pragma once
 

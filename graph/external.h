@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors whose bytes lie in a file beside the model. The model is untrusted: it may only name
 // files below its own folder.
 #pragma once

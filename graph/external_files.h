@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files beside a model that hold its large tensors.
 #pragma once
 

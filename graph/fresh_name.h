@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for values that are added to others' graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backward pass. It appends nodes that compute d(loss)/d(value) for the requested values: each
 // operator's gradient rule adds its nodes; this pass accumulates, orders and names.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph: an ONNX graph that is built node by node and always valid: single assignment, operands
 // before users, every node checked and its shapes inferred when added. Nodes are ONNX NodeProtos
 // with indices that a protobuf lacks (the maker and the users of a value). Protobufs stay inside

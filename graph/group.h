@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The replicas of a collective (placement.h): all of a step, or a group of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX's schemas, with shape inference guarded against inputs that it does not survive.
 #pragma once
 

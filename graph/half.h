@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 16-bit floating point numbers for storage; arithmetic is in float.
 #pragma once
 

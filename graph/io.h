@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models on disk. The file is one ONNX ModelProto: graph = inference, training_info[0] = init and
 // step graphs with their bindings, metadata_props = the roles of values on each replica. State is
 // written as initializers, large state to `<file>.data` beside it; equal tensors are stored once.

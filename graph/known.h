@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion of known small integer vectors to literals. For graph/ only.
 #pragma once
 

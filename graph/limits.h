@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits on sizes read from files. A few bytes can claim a tensor of 2^40 numbers or 10^9 replicas:
 // check a size from a file here before allocating by it.
 #pragma once

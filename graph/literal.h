@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A constant tensor in a graph: shapes for Reshape, axes, learning constants.
 #pragma once
 

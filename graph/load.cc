@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading models from untrusted bytes.
 #include <filesystem>
 #include <limits>

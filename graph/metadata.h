@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule for entries of the metadata of a model and of a safetensors file.
 #pragma once
 

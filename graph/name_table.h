@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ids by name. The names stay where they are: the caller says which name an id has. One piece
 // of memory for all, so that graphs of many values are quick to make, to search and to drop.
 #pragma once

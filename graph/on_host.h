@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hint on a node of a replica on a GPU: the node would rather run on the host's CPU. Hints say
 // where, not what (placement.h); a plan for CPUs has no use for them.
 #pragma once

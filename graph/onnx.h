@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only include of ONNX's protobuf types, for the sources of graph/ only, and the versions that
 // Lockstep writes. Debian 12's libonnx 1.12 knows IR 8 and opset 17.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operator's record: all that the graph needs to know of it. The rooms of operators/ make the
 // records and operators/all.cc lists them; graph/ itself knows no operator.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topological sorting of a file's nodes.
 #pragma once
 

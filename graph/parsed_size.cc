@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "graph/parsed_size.h"
 
 #include <google/protobuf/descriptor.h>

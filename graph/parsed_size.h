@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A message's memory after parsing. Two bytes of a file make an empty node of two hundred, so the
 // size of a file is no bound.
 #pragma once

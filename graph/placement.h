@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only link between computation and placement: a node's logical replica number. Only this file
 // knows its spelling in the file (attribute `__replica`).
 #pragma once

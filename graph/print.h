@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stable text of graphs and models, for golden files and `lockstep inspect`.
 #pragma once
 

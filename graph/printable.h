@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Escaping of untrusted names for display: terminals obey escape codes, line feeds start lines, and
 // both can fake output.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random streams. Every node that draws random numbers in a step (Op::draws) carries the number of
 // its stream, in the file too (attribute `__stream`); so does the node of the backward pass that
 // repeats the draws. Kernels read only that number, so draws do not change with a node's name or

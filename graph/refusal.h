@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of the file system in plain words: the path, the reason and the remedy.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes to an existing graph, for passes.
 #include <algorithm>
 

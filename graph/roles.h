@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Roles of values on each replica, stored as metadata of a file: `lockstep.loss.x` = a value of
 // each replica, one per line. Before the name, inputs state their role and part, states their kind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "graph/schema.h"
 
 #include <onnx/defs/schema.h>

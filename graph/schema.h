@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schemas of domain ai.lockstep, registered with libonnx.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types, dimensions and shapes. A dimension is a number, or a symbol such as the batch size
 // N that is bound to a number by a plan.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file whose content is complete before it takes the place of an older one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The size of a value as the graph has it: row-major, without a plan's padding.
 #pragma once
 

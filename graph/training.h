@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TrainingModel: a whole training step as data. Three graphs share named state: `init` makes the
 // initial values, `step` computes losses and the new value of every state, `inference` is the same
 // network for prediction. On disk it is one ONNX model (see io.h and docs/graph.md).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verification of a model: ONNX's own checker and strict inference, on top of our laws.
 #pragma once
 

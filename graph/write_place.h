@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a file that is written under a name really goes, and what is never replaced.
 #pragma once
 

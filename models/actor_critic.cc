@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/actor_critic.h"
 
 #include "builders/net/layers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network that chooses actions and expects returns, of fully connected layers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "models/models.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks by name. A model is a function that builds a Net; its options are a struct.
 #pragma once
 

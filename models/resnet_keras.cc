@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks make their layers in Keras's order, which is the order of its variables.
 #include <array>
 

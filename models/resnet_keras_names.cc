@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names as in tests/golden/resnet50_horovod_order.txt: a step of keras.applications' ResNet50 under
 // TensorFlow. Its convolution and its bias are two operators, and one node here, which has the name
 // of the convolution; its result is the sum with the bias and named so. docs/keras_names.md has all

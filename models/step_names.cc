@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/step_names.h"
 
 #include "graph/nearest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names that another framework gives to the parts of a model's step, so that both can be laid
 // beside each other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU's table: its own kernels, falling back to the host's.
 #include "operators/cuda.h"
 

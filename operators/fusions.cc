@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/fusions.h"
 
 #include "operators/batch_norm/batch_norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rewrites of each kind of device, fusions and kept copies (runtime/rewrite.h).
 #pragma once
 

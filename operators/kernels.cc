@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/all.h"
 #include "operators/cpu.h"
 #include "operators/cuda.h"

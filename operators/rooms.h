@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All rooms, for the lists of their operators and kernels: all.cc, cpu.cc and cuda.cc.
 #pragma once
 

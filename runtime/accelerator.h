@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asynchronous devices. Work is put into queues: a queue runs its work in order, queues run
 // concurrently, and events order work across queues. Only a device's folder (runtime/cuda) knows
 // more.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers: the results of one training step, by name. Valid until the next step.
 #pragma once
 

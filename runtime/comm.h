@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages between the processes of a run, as kernels see them. A message is identified by number,
 // equal on both sides, never by text.
 #pragma once

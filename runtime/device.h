@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device a replica runs on. A Device is a small value. CPU devices are virtual: cpu:0 and cpu:1
 // are two replicas that share this machine's cores.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds: the inputs of one training step, by name. It shares a batch out over replicas and parts,
 // and rejects by name inputs that are missing, given twice or of the wrong shape.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How filters may lie in tiles, [outputs / .., inputs / .., height, width, one tile], and the
 // number that stands for such a layout in TensorDesc::channel_block.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Non-finite numbers: finds a tensor's first one in a single pass over its memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host kernels in a device's table: operands are copied to the host, results back. They serve what
 // runs once (the init graph: one seed gives the same bits on any device), types and shapes that the
 // device's kernels refuse, and operators it has no kernel for yet. The plan reports each.

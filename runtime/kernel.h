@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels, as the executor runs them. *Prepare* (a factory) gets one node with concrete shapes,
 // chooses the algorithm and states the workspace it needs. *Run* is called many times on bound
 // pointers. It never allocates, never sees a name, never looks at the graph.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel selection: the kernels of each kind of device, and the one that a node gets. For every
 // operator a table lists candidates, best first. A candidate refuses what it can tell from the
 // request (types, ranks, counts); its `prepare` throws Unsupported for anything found later (no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The entry points of libgomp that oneDNN calls. A program's definitions come before a library's,
 // so within a ThreadLimit, as in a step, oneDNN's parallel regions run on the calling thread's
 // team, and a replica has one set of threads. Elsewhere, as in a program's own OpenMP regions,

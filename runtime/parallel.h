@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A replica's threads, on which our own loops and oneDNN's run (team.h, openmp.cc).
 #pragma once
 

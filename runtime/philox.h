@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philox 4x32-10 (Salmon et al., SC 2011): random numbers as a function of (key, counter), hence
 // the same on any device, in any order, on any number of threads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a filter's elements lie in tiles, for loops over them in row-major order. A plan's
 // filters fill their tiles; in a kernel's own memory they may not, and no loop visits what is left.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that also move operands or results between layouts, because their algorithm wants another
 // one than the plan has.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewrites of a bound graph for a kind of device: fusions, which make one node that the device has
 // a kernel for of several, and what a plan keeps for its next run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random order that depends on the seed and a stream alone.
 #pragma once
 

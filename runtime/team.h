@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads that share a kernel's work with the thread that runs it. Work comes in numbered
 // shares. Each thread begins with its own, a run of neighbours, and then takes what others have not
 // begun. So a thread that another program keeps from its core holds up the share that it has in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A non-owning view of a tensor in memory.
 #pragma once
 

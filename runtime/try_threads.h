@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether threads can be started, asked before they are needed: within a step nothing can be said.
 #pragma once
 

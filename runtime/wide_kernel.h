@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 16-bit float kernels made of float32 kernels: operands are widened, which is exact, and results
 // are rounded once, to nearest. The reference for devices with 16-bit units.
 #pragma once

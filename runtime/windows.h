@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose result is a part of operand 0, at a place that other operands tell. If a plan can,
 // it binds the result to that part of operand 0 at the start of every run: a window that moves.
 // Otherwise the kernel runs, and copies.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Configures and builds one preset: tools/build.sh release [target...]. `first` is the quickest way to
 # a program that trains: in a new clone it leaves GPU kernels and tests out of build/release, and
 # `release` adds them there without compiling anything twice. LOCKSTEP_WERROR=ON or OFF in the

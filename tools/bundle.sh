@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Everything that it takes to run, test and measure Lockstep on another x86-64 Linux with glibc 2.36
 # or later: tools/bundle.sh leaves build/lockstep-bundle/ and build/lockstep-bundle.tar.xz.
 # CUDA's own libraries are not in it; they are looked for at run time (lockstep doctor).

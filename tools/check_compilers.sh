@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Do compilers other than the build's read Lockstep without a warning? Each of a list that is here reads
 # all headers that are installed, as one file, and the sources of two folders, each folder as one file.
 # Nothing is built; a compiler takes 15 s. `tools/check_compilers.sh clang++-19` asks one compiler.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Is every source formatted as .clang-format says? `make format` mends it.
 set -u
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The law of dependency: graph <- runtime <- operators <- builders <- models <- tools; data sees
 # runtime and graph; rooms of runtime, builders and tools have floors of their own; heavy headers
 # stay in the files whose names say so; each test is built. Prints what breaks it.

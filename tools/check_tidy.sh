@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # clang-tidy (.clang-tidy) on what changed: tools/check_tidy.sh [BASE | --all]. Without BASE: since the branch left
 # main, or since the commit before the last one. A changed header is read through a source that includes it. At most
 # 60 files are read, and after TIDY_SECONDS (100) none is begun: what is left out is named. --all reads the whole tree

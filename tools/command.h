@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands of `lockstep`. Each is a file that adds itself to the parser.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scripts by which shells complete commands, options, keys, their values, and names of networks.
 #pragma once
 

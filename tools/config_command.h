@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by commands with a CONFIG.yaml: the KEY VALUE pairs after it, flags for some keys, and
 // running as one of several processes.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzes every reader, or those named, for so many seconds each, as many at once as there are cores:
 # tools/fuzz.sh SECONDS [TARGET...]. What breaks one lands in build/fuzz/broken/TARGET, what was worth
 # keeping in build/fuzz/corpus/TARGET, where the next call goes on. Exit code 1: something broke.

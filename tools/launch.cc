@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep launch: several processes of one command on this machine.
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine and command line of this process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 internal failure, 2 an error
 // that the user can fix, named on stderr; 128 + signal if a signal ended the run.
 #include <malloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parser's texts as a manual page.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolves a command line's MODEL, CONFIG.yaml or FILE.onnx to a model.
 #pragma once
 

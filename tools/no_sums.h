@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a step sums no gradients over replicas, as a user is told.
 #pragma once
 

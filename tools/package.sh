@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A Debian package of a build: tools/package.sh [BUILD [FOLDER]] puts build/release's into build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch with its torchrun and torchvision, Open MPI's mpirun, and a virtual environment with the engines that tests compare
 # against: the newest onnx, ONNX Runtime, safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested
 # with beside the distribution's 2.6. Tests find it at build/oracles and skip visibly where it is missing.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The tests that need a sanitizer (the table is tests/sanitizers.md), built and run.
 # LOCKSTEP_DEADLINE, in seconds since 1970: a part that might end later on a slow machine is left out.
 set -euo pipefail

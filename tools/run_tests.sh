@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Format, layers and licence lines, then the release build and all of its tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."

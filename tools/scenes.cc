@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep scenes: generated pictures with annotations in COCO's form, as files.
 #include "data/scenes/scenes.h"
 

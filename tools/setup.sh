@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what Lockstep needs to build and to run its tests, on Debian 12 and Ubuntu 24.04.
 # Idempotent: prints what is missing before it acts, prints one line when nothing is. `setup.sh first`
 # leaves out what only tests need.

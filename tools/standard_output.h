@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard output that is not lost in silence: what cannot be written ends every command with 2.
 #pragma once
 

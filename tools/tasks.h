@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The task of a CONFIG.yaml: MODEL.TYPE decides.
 #pragma once
 

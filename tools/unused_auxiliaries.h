@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Auxiliary devices that a step has no use for, as a user is told.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This binary's version, and the libraries it was built with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that a command is told to write, and files that it reads: no command replaces its own
 // input.
 #pragma once

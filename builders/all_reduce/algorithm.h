@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An all-reduce algorithm: its name, its nodes and its predicted cost.
 #pragma once
 

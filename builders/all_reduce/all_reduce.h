@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns "sum these gradients over the replicas" into graph nodes. In one replica's graph a sum is a
 // collective with one operand, marked with the algorithm for a tensor of its size; expand.h
 // replaces it by the algorithm's nodes once the replicas exist.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/all_reduce/choice.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The algorithm `auto`: chooses the one with the least predicted time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost model behind the algorithm `auto`: a message of n bytes takes latency + n / bandwidth,
 // and summing takes time too.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces each marked sum by the nodes of its all-reduce algorithm.
 #pragma once
 

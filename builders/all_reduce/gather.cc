@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithms in which some replicas gather whole tensors or pieces, sum them, and send the result
 // to all.
 #include "builders/all_reduce/algorithm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LOCAL/CROSS: each process's replicas are summed, then the first replicas of all processes sum by
 // another algorithm, and the result goes back to all.
 #include <functional>

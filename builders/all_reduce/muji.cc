@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caffe2's muji: pairs add, then pairs of pairs, and the sum comes back down. (Its variant for four
 // devices that reach each other only in pairs differs only by a copy before an add; here every
 // remote operand is copied.) For any other number of replicas the first one sums all, in turn.

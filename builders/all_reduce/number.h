@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all-reduce specs and packings are written with: separators, and whole numbers with units.
 #pragma once
 

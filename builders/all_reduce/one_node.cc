@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithms that are one AllReduce node, or one for each of S subdivisions of the tensor: its
 // kernel sums over the replicas of a process, then over processes.
 #include "builders/all_reduce/algorithm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buckets: gradients that are reduced together. A bucket plan is a value: made by a rule, printed,
 // edited, read back.
 //   packing := "none" | "tf_cnn:" bytes ":" group | "ray:" bytes | "ready:" first ":" cap

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes of gradients before and after packing, for a user who chooses a packing.
 #pragma once
 

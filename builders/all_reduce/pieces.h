@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Building blocks of the all-reduce algorithms: pieces of one tensor that move between replicas.
 // Nodes lie on one replica, where values of another one arrive by a Copy node, or are a collective
 // of a group of replicas. With one replica for all (kEveryReplica) tensors are only split and

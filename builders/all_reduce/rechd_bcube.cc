@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduce-scatter and all-gather in stages. In a stage of factor f, replicas that differ in one
 // digit form a group; each cuts its piece into f parts and sums one part of all members. After the
 // last stage every replica holds one piece of the sum, and the stages run backwards to distribute

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The specification of gradient sums over replicas, as text:
 //   spec  := [ "sum:" | "mean:" ] range ( ":" limit ":" range )*
 //   range := name [ "#" shards ]       a name of two levels, as pscpu/pscpu: shards of the second

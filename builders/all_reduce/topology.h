@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The links between replicas, which the cost model and the algorithm `auto` go by.
 #pragma once
 

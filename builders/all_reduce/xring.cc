@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rings. A tensor is cut into N * S pieces: segment g of sub-ring s is piece g * S + s. In each of
 // N - 1 ticks the replica of rank r adds its own piece of segment r - 2 - t to its predecessor's;
 // rank r then holds segment r, and N - 1 more ticks distribute the sums. A segment is summed in the

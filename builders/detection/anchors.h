@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base anchors of detectors: the boxes around the first cell of a level.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/detection/coding.h"
 
 #include "builders/detection/site.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes as deltas from anchors or proposals, and places of anchors in the output of a head.
 #pragma once
 

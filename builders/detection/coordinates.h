@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coordinates of boxes [I, N, 4]: those of the picture, and those of the network's input, which is
 // the picture scaled by im_info [I, 3] (height, width, scale). Boxes are half-open. Detectron's are
 // not, and it scales the last pixel that belongs to a box; to_input and to_picture keep its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/detection/losses.h"
 
 #include "builders/detection/coding.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of detectors, value by value, and their sums over what was sampled.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/net/bytes.h"
 
 #include "operators/elementwise/elementwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images that are fed as bytes, a quarter of what their floats take, and that the network's first
 // nodes normalise: Cast, Mul and Sub, which any ONNX engine runs and a plan computes in one pass.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network from an ONNX file as a model function: build_data_parallel_model() turns it into a
 // training step like any other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Initial values of parameters. Each is a small function that adds a fill to the init graph;
 // `stream` gives each parameter its own random numbers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heads that turn scores into losses and metrics in training, and into predictions otherwise.
 #pragma once
 

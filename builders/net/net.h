@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Net: the interface for model functions. A function is written once, for one device, and called
 // twice: for training and for prediction.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of a layer's parameters. Each family of models keeps its published weights' names, so that
 // those load by name.
 #pragma once

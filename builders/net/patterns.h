@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Name patterns with * and ?, by which users select parameters.
 #pragma once
 

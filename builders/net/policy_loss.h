@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The head of a network that chooses actions and expects returns: its predictions, and the clipped
 // policy-gradient loss (Schulman et al. 2017) of a batch of actions that were tried.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers over sequences: embeddings and recurrent networks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adagrad, as in torch.optim.Adagrad: operators/optimizer/adagrad.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adam, as in torch.optim.Adam: operators/optimizer/adam.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AdamW, as in torch.optim.AdamW: operators/optimizer/adamw.h. The decay is that of the parameter's
 // class (builders/step/param_rules.h).
 #pragma once

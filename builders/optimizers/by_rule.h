@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An optimiser whose update is one operator, made from a rule (operators/optimizer/rules.h), and
 // the checks that such optimisers share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weight decay as part of a gradient.
 #pragma once
 

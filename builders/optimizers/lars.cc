@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A norm is of a whole tensor, so the ratio cannot be part of a rule for one element. It consists
 // of nodes before the momentum's rule: they can be seen in the graph, their sums have the order of
 // ReduceL2, so every replica computes the same bits, and the updates stay one launch.

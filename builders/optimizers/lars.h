@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LARS (You, Gitman and Ginsburg, 2017): momentum SGD, where the step of each weight is
 // proportional to its norm:
 //   ratio = trust * |w| / (|g| + decay * |w| + epsilon), or 1 where |w| or |g| is 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The learning rate as a pure function of the iteration, with Detectron's policies and warm-up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Momentum SGD: v = momentum * v + rate * gradient, param -= v.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nesterov momentum SGD: v' = momentum * v + rate * gradient, and param -= (1 + momentum) * v' -
 // momentum * v.
 #pragma once

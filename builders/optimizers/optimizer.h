@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An optimiser as a value: its feeds, its slots for each parameter, and the update that makes a new
 // parameter from these and a gradient. The decays and factors of parameter classes are none of its
 // business (builders/step/param_rules.h), unless it takes the decay itself; neither are replicas

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RMSProp, as in torch.optim.RMSprop: operators/optimizer/rmsprop.h. Its momentum does not include
 // the rate, so nothing is corrected when the rate jumps.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResidentBatch: loads a batch onto the devices of a session once, then takes many steps over its
 // minibatches. The model is built with DataParallelOptions::resident.
 #pragma once

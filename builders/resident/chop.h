@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Episodes of any length as sequences of one length, padded at their ends, for recurrent networks.
 #pragma once
 

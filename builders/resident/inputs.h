@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inputs of a network that a step takes from a batch which stays on the devices.
 #pragma once
 

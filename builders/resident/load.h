@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a batch that stays on the devices is shared out over replicas and cut into minibatches, as by
 // load_data of Ray's LocalSyncParallelOptimizer. Its rows are those of sequences of equal length,
 // one sequence after the other; an input of states has one row for each sequence. All functions are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A summary of a batch, for a log of what is trained on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts one graph of a training step for one process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // build_data_parallel_model: turns a network written for one device into a training step over any
 // number of replicas.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of an embedding's table has few rows that are not zero: those that the step reads.
 // Its sum over the replicas may be that of these rows: all replicas' rows and their places are
 // joined, in replica order, and every replica adds them up alike. The sum is a tensor like any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forward pass alone: the losses and metrics of a training step by weights that stay as they
 // are, as Detectron's only_build_forward_pass makes them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs of the network become states that hold a batch, and each step's minibatch a slice of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running statistics that all replicas move, one after the other in their order, as if there were
 // one set of them: Ray's LocalSyncParallelOptimizer runs the update ops of all its towers.
 #pragma once

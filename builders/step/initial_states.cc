@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/step/initial_states.h"
 
 #include "operators/collective/collective.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model's states and, in its init graph, their initial values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loss scaling: small gradients underflow in float16, so the loss is multiplied by a power of two,
 // and gradients are divided by it once they are float32 again. The factor adapts: a step with
 // non-finite gradients changes nothing and halves it, many finite steps double it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/step/non_finite.h"
 
 #include "operators/optimizer/optimizer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Non-finite gradients: finds the first one, and keeps states unchanged in a bad step.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One replica's step under construction. Its names have no scope and its nodes no replica; work
 // over all replicas is a collective with one operand (see graph/passes/replicate.h).
 #pragma once

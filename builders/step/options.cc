@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options' own laws, and replicas for a list of devices.
 #include <cmath>
 

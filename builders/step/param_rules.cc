@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/step/param_rules.h"
 
 #include "operators/weighted/weighted.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The class of a parameter changes the gradient for its update. As in Detectron:
 //   bias    gradient times bias_rate_factor, no decay
 //   norm    gradient + weight_decay_norm * param

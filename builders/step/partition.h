@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Partitions one step of a whole run into one step for each process.
 #pragma once
 

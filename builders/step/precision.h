@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mixed precision: forward and backward pass in 16-bit floats. Prediction stays float32: it is the
 // part of the file that other engines run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same network for prediction: the model function runs a second time.
 #pragma once
 

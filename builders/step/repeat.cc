@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Micro-batches (declared in one_replica.h): forward and backward pass again for each later part.
 #include <set>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/step/report.h"
 
 #include "operators/elementwise/elementwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One replica's report of a step, however many parts its share of the batch is split into.
 #pragma once
 

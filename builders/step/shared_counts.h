@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses that are means over counted things, such as the valid places of padded sequences.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places of a whole step, replicas and auxiliary devices, as processes share them out.
 #pragma once
 

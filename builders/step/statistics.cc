@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/step/statistics.h"
 
 #include "builders/all_reduce/all_reduce.h"

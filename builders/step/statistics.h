@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy for values that each replica computes for itself: running statistics.
 #pragma once
 

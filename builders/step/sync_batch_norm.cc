@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // With mean m_k and variance v_k of replica k's share, all of one size, over N replicas:
 //   m = mean of m_k          v = mean of (v_k + (m_k - m)^2)
 // which loses no digits if the mean is large against the deviation, as E[x^2] - m^2 would.

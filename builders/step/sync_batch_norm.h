@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synchronised batch normalisation: over the batch of all replicas.
 #pragma once
 

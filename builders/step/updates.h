@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates of one replica's states after the step. Each function returns the states' new values.
 #pragma once
 

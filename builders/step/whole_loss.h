@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training loss over the unsplit batch: the loss that one replica would have with the whole
 // batch, as Ray's LocalSyncParallelOptimizer computes it on the placeholders before they are split.
 #pragma once

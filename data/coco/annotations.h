@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The annotations of a data set in COCO's form: one immutable table that all threads share.
 #pragma once
 

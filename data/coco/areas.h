@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's classes of sizes: all objects, small, medium, large ones, by the pixels of their masks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two forms of a half-open box: by its corners, and as COCO's files have it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Digests by which a run that goes on knows its annotations again.
 #pragma once
 

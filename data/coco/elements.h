@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file in COCO's form, read as a stream: never more than one element of its lists is in memory.
 #pragma once
 

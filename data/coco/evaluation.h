@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's score of boxes: average precision and recall, as pycocotools computes them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of one JSON element, with errors that name the element and the key.
 #pragma once
 

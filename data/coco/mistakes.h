@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a detector got wrong, for people to look at: its surest wrong detections, and the largest
 // objects that it missed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recall of proposals. Objects and proposals are paired greedily: the pair that overlaps most
 // first.
 #include <algorithm>

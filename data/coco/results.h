@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detections, and the file that COCO's tools take them in.
 #pragma once
 

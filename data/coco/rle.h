@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's run lengths: a mask's pixels column by column, as lengths of runs, the first of them
 // empty. In files they are a list, or a string of six bits a character.
 #pragma once

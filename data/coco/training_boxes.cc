@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/coco/training_boxes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The minibatches that a detector trains on (docs/detection.md lists the tensors).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several sets of pictures as one, in their order.
 #pragma once
 

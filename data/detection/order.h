@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pictures of each training step. The pictures of a step are of one group, since they are
 // padded to one shape; groups are those of padded_shapes.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few shapes that the pictures of a data set are padded to, since a graph has fixed shapes: one
 // graph for each of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A picture as a detector takes it: scaled, in the order blue, green, red, less the mean colour,
 // padded with zeros.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generalised advantages (Schulman et al. 2016): how much better than expected an action turned
 // out.
 #pragma once

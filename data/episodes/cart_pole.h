@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cart-pole (Barto, Sutton and Anderson 1983): a cart on a track balances a pole that is hinged to
 // it. Each step pushes the cart to the left or to the right with the same force.
 #pragma once

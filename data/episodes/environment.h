@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An environment: a small world that an action moves on by one step, and that answers with a reward
 // and what can be seen of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many environments of one kind that take their steps together. Whenever one's episode ends, it
 // begins the next.
 #pragma once

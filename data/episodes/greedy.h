@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A test of a policy: fresh episodes in which it always takes the action that it finds likeliest.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a policy thinks of observations: asked for by whoever plays, answered by whoever has the
 // network.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rollouts: steps of many environments with the actions that a policy drew, and how good these
 // were.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a camera was held: the orientation in a picture's EXIF block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formats of pictures, a row each. Folders, messages and read_image() ask this list.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats that Lockstep does not read, known by their first bytes, so that messages can name them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Still WebP files, by libwebp. Animated ones are refused.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outlines of the objects of scenes, as polygons.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the objects of a scene are.
 #pragma once
 

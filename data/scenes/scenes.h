@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated pictures to detect objects in: discs, boxes, triangles and arrows on textured ground,
 // with noise. There is nothing to download, and every box, polygon and keypoint is exact.
 #pragma once

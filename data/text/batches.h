@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The minibatches of a language model: rows of a text, each character with the next one as its
 // label.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text files, named one by one, by folders or by patterns, as one text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Held-out text in rows of one length, so that each character is predicted once from enough of what
 // stands before it.
 #pragma once

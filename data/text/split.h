@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a text is trained on, and what is held out.
 #pragma once
 

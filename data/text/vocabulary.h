@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a text, numbered: what a character model reads and predicts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One node of an opset newer than ours, on import. For graph/opset/ only.
 #pragma once
 

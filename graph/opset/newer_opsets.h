@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of opset 18 and newer. libonnx 1.12 knows nothing past opset 17 and cannot convert down, so
 // each node is decomposed into opset 17 on import, before libonnx sees it. The table of changes, by
 // operator, is in newer_opsets.cc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "graph/opset/older_opsets.h"
 
 #include <onnx/defs/schema.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of opset 16 and older, through ONNX's version converter.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewrites of one node of a newer opset into opset 17. For newer_opsets.cc.
 #pragma once
 

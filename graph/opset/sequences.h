@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequences as exporters write them: SplitToSequence, and SequenceAt for each part. Lockstep has no
 // sequences, so each part becomes a Slice of the split tensor.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds a graph to the shapes of one batch: symbols become numbers, all types are inferred again,
 // and values that depend on constants and shapes alone become constants.
 #pragma once

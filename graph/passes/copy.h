@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by passes that replace some nodes: copies a graph node by node and keeps the new value of
 // each old one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which values of a graph are equal in every run, as those of replicas are that start equal and
 // take the same gradients.
 #pragma once

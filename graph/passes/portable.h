@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Portable models: ONNX's operators only.
 #pragma once
 

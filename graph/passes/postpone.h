@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves communication, or what follows it, to the end. All else keeps its order, and so do messages
 // on every rank.
 #pragma once

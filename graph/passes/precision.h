@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mixed precision: converts a float32 graph to do most of its work on 16-bit floats. Operators'
 // records say which ones take part (NarrowRule, op.h); Cast nodes join values and users of
 // different widths. Parameters stay float32 and are cast once a step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prediction graphs, from the inference graph of a training model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drops nodes that no wanted value depends on.
 #pragma once
 

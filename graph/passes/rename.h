@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives the values and nodes of a step other names. Nothing else changes, so every bit of a run
 // stays the same. State keeps its own name (State::name), by which checkpoints know it.
 #pragma once

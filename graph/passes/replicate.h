@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replication: every node of one replica's step is copied under gpu_0/, gpu_1/, .., and the copies
 // of a collective become one node with an operand and a result for each replica.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders a data-parallel step for running: replicas side by side, and all nodes outside forward and
 // backward computation (reduces, updates) as soon as their operands exist.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replicas in one memory need not each have their own parameters: as all start equal and take the
 // same gradients, one copy serves all, and each replica updates a part of it.
 #pragma once

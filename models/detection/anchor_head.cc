@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/detection/anchor_head.h"
 
 #include "builders/detection/coordinates.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an RPN or RetinaNet predicts for the anchors of one feature map.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/detection/box_heads.h"
 
 #include "operators/activation/activation.h"

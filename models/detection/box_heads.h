@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What turns pooled RoIs into features of the whole RoI.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The second stage of a detector: RoIs are pooled, classified, and their boxes refined (Girshick
 // 2015).
 #pragma once

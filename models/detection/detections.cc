@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/detection/detections.h"
 
 #include "builders/detection/coordinates.h"

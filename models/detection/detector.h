@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detectors by the names of Detectron's YAML files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feature maps on their way from a detector's body to its heads.
 #pragma once
 

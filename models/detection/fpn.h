@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feature pyramids (Lin et al. 2016).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a detector is fed with, for the images of one replica: see docs/detection.md.
 #pragma once
 

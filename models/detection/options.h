@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of detectors. The structs mirror the sections of a Detectron YAML file, field by field
 // and with its defaults; sections that do not change a network (SOLVER, DATA_LOADER, ..) are
 // elsewhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/detection/pooled_rois.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling of RoIs from a feature map or from the levels of a pyramid.
 #pragma once
 

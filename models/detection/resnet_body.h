@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Residual bodies and heads of detectors, with Detectron's names and frozen normalisation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RetinaNet (Lin et al. 2017): every anchor of a pyramid is classified and refined in one stage.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Region proposal networks (Ren et al. 2015), on one feature map or on the levels of a pyramid.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "models/detection/shared_layers.h"
 
 #include "operators/conv/conv.h"

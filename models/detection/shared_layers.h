@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers that the levels of a pyramid share: the first level makes the parameters, under its own
 // name, and the others read them.
 #pragma once

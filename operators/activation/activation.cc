@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = f(x), element by element. The gradients take y, not x, so that x need not be kept:
 //   ReluGrad    dx = y > 0 ? dy : 0
 //   SigmoidGrad dx = dy * y * (1 - y)

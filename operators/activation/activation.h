@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relu, Sigmoid, Tanh and their gradients, which take the output.
 #pragma once
 

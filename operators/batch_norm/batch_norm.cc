@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
 //   BatchNormalization (ONNX)  statistics given; with training_mode 1 those of the batch
 //   FusedBatchNorm (x, scale, bias, mean, variance, z) -> y  statistics given; in plans only

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation, with statistics of the batch or with given ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/batch_norm/passes_cpu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation in three launches: partial sums over pieces of the images, by many blocks;
 // sums over the pieces, by channel; then each element.
 #include <limits>

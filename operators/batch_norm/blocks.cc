@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for any processor, unlike the loops.
 #include "operators/batch_norm/blocks.h"
 

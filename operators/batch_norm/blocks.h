@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch norm's loops over the pixels of one image in one block of 16 channels, for processors whose
 // vectors hold 16 floats. They compute the bits of the loops over packs (passes_cpu.h), which such
 // a processor would run four floats at a time.

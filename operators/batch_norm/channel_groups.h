@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How batch norm's loops on the CPU walk a tensor: in packs, whose lanes are the channels of a
 // group (channel blocks, matrices) or, for other row-major tensors, places of one channel.
 #pragma once

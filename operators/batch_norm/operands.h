@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operand and result numbers of batch norms.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch norm's two passes over memory on the CPU, with what was fused with them. Fused or not, the
 // arithmetic of an element is the same, and so is its rounding where it would be stored between two
 // nodes.

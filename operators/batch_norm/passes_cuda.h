@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a batch norm's launches do with the elements of images: sums of them, what follows from the
 // sums for each channel, then each element. T is the elements' type, Tiles says how they lie, and
 // kCount is the elements of a pack.

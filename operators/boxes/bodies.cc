@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both bodies are a NonMaxSuppression for each image, whose results, of unknown number, are filled
 // up to the capacity. ONNX swaps the corners of a box of negative size; such a box, or one with a
 // NaN, has no area here, so it becomes a box of zeros before it is compared.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BoxSuppression and DetectionResults pick boxes; no gradient flows through what they pick.
 // IoU is the quotient, rounded to float32, as ONNX Runtime and torchvision compute it: a box whose
 // IoU is the threshold stays. A box whose width or height is not positive (or not a number) has no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection among boxes. A box is [x1, y1, x2, y2], half-open: its width is x2 - x1.
 #pragma once
 

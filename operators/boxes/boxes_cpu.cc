@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both operators visit candidates from the best on and keep those that overlap no kept one. An
 // image (or batch entry) is one thread's work.
 #include "operators/boxes/boxes.h"

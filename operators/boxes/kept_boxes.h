@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The boxes that a suppression has kept, a list for each coordinate: a candidate is compared with
 // several of them at once.
 #pragma once

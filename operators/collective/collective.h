@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communication between replicas. A collective is one node with a value per replica; every worker
 // that holds one of its outputs runs a part of it.
 #pragma once

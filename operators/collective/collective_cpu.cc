@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives between CPU replicas of one process: shared memory, no messages. The plan makes each
 // part wait for the operands it reads.
 #include <algorithm>

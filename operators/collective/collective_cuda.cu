@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives between the GPUs of one process: replicas on one GPU, or on GPUs with peer access.
 // The plan makes each part wait for the operands it reads.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first of the replicas that share a GPU represents it in the group: its part sums theirs
 // first, and copies what it receives to the others.
 #include "operators/collective/nccl_cuda.h"

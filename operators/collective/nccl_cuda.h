@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // By NCCL, between replicas on several GPUs: sums if no order is required, and broadcasts that may
 // go any path.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of kernels that sum T and send it as W.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv      (x, w, bias) -> y
 // ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, left open by strides
 // ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution of any rank, with groups, dilation, strides and asymmetric padding.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN convolutions. `any` lets a primitive choose its layouts, which become the kernel's request
 // to the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>

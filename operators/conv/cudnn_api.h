@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN's functions and descriptors of its graph API. For operators/conv/cudnn_*.cc.
 #pragma once
 

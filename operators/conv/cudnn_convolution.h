@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by cuDNN's graph API: of float32, float16 or bfloat16, accumulated in float32.
 #pragma once
 

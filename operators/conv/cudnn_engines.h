@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engines that cuDNN's heuristics propose for a convolution, and their execution plans.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution in cuDNN's graph API.
 #pragma once
 

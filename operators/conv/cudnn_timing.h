@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing engines on the current device.
 #pragma once
 

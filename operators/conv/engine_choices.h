@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine choices, for kernels with several engines that differ in speed and in last bits. Each
 // choice is timed once and kept in a file, so that a later run with that file gives the same bits.
 // Lines of the file: the engine's name, and its problem.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/epilogue_cpu.h"
 
 #include "operators/kit/dispatch.h"

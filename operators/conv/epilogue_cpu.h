@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What fused convolutions do besides convolving.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work on a convolution's result, for engines that only convolve.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPUs that need not be here: cuDNN chooses engines by a GPU's properties alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors of a convolution and of its gradients, as a request has them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout (x, ratio, training_mode) -> y, mask     draws from its stream (graph/random_stream.h)
 //   DropoutGrad (dy, ratio, training_mode) -> dx   repeats the draws
 #include "operators/dropout/dropout.h"

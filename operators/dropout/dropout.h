@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout from a counter-based generator. The mask is a function of the session's seed, the step,
 // the node and the position, so it does not depend on thread timing or on a resume, and the
 // backward pass draws it again instead of storing it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses the CPU's numbers, so it drops the same elements.
 #include "graph/random_stream.h"
 #include "operators/dropout/dropout.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = f(a, b) over broadcast shapes, on a GPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images as bytes, which a network's first nodes turn into floats. In plans those nodes become one:
 //   ByteTable (x, table) -> y   y[n, c, ..] = table[c, x[n, c, ..]]
 //     x: uint8; table: floats of any width, [C, 256], or [1, 256] for all channels; y: its type

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/elementwise/bytes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"

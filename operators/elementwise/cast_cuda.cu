@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/elementwise/cast_cuda.h"
 
 #include "operators/kit/dispatch.h"

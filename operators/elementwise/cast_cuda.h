@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast and CastLike on a GPU; a separate file, since every pair of types is a kernel.
 #pragma once
 

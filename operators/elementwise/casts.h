@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many casts in one node, which occurs in plans only.
 //   Casts (x..) -> y..   from float32 to 16 bits; attribute to: as Cast has it
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Add Sub Mul Div Pow Sum Mean Max Min PRelu Where Mod BitShift (broadcasting); Neg Exp Log Sqrt
 // Reciprocal Abs; Clip (clip.h); comparisons and logic; Cast CastLike. Gradients are standard
 // operators again; sum_to undoes the broadcast.

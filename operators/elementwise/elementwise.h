@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic with numpy's broadcasting, element-wise functions, Cast.
 #pragma once
 

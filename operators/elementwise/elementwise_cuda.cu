@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/elementwise/broadcast_cuda.h"
 #include "operators/elementwise/bytes.h"
 #include "operators/elementwise/cast_cuda.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logic, tests of floats, and rare arithmetic on a GPU.
 #pragma once
 

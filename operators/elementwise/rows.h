@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise work on the CPU. The only code per operator and type is one plain loop over a row;
 // the walk over rows of broadcast operands and its division among threads are shared and compiled
 // once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RandomNormal, RandomUniform: ONNX's attribute `seed` is a float; we write the number of a Philox
 // stream there, exact up to 2^24. ConstantOfShape, Constant, EyeLike.
 #include "operators/fill/fill.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random fills run on the host: they make initial values, once, with the same bits on any device.
 // Logarithms and cosines of another library would differ.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This room's kernels on a kind of device, given how that device prepares one formula.
 #pragma once
 

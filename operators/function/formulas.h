@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one element and their derivatives, with parameters a and b, for float and double;
 // the same on every device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = f(x; a, b). All share one gradient operator of ours,
 //   FunctionGrad (dy, x) -> dy * f'(x; a, b)   attribute function: its name; a, b: its parameters
 #include "operators/function/function.h"

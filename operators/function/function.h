@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one element, with at most two parameters: the Elu and Softplus families,
 // trigonometry, rounding. The graph has one table of them, the kernels one of formulas.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/function/entries.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"

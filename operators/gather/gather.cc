@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather (slices along an axis), GatherElements and ScatterElements (element by element), GatherND
 // and ScatterND (slices by coordinates), TopK, OneHot, Trilu. An element selected by several
 // indices receives the sum of their gradients:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selecting elements by index, and writing them back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // If several indices name one place, one thread sums there in index order: the same bits in every
 // run, and as on the CPU.
 #include "operators/gather/gather.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Part of this room's kernels: selection by value or by place (TopK, OneHot, Trilu).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection by value or by place: TopK, OneHot, Trilu.
 #include "operators/gather/select.h"
 

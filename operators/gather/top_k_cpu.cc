@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK: select, then sort. The digits of the keys (operators/kit/rank.h), from the highest, lead to
 // the k-th key; one more pass collects what comes up to it, and only that is sorted: O(n + k log k)
 // for a column.

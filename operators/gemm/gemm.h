@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products. Their gradients are the same operators with transposed operands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/gemm/narrow_product_cpu.h"
 
 #include "operators/gemm/gemm.h"

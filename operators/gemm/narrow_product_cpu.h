@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 matrices by oneDNN, which accumulates in float32 and rounds once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of 16 floats, for source files that are compiled for AVX-512 alone. Each of these has
 // functions of its own, which no file for other processors can come to share.
 #pragma once

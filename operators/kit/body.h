@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For bodies of our operators in ONNX's (Op::body). Their nodes are named after their operators, in
 // a scope named after the node.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks several operands of broadcast shapes side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over each channel of images, mostly two, in two launches: over pieces, by many blocks; then
 // over the pieces, by channel, always in the same order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One launch over many tensors. Their descriptions are the kernel's argument, and each block takes
 // a chunk of one of them.
 #pragma once

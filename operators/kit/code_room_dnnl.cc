@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN writes the code of a primitive to memory that it maps, and a description to the heap,
 // without asking whether it got any memory: where `ulimit -v` leaves none, the process would end by
 // a signal. So its callers ask first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Known contents of small integer vectors when a graph is built: the arithmetic on shapes that
 // exporters emit (Shape, Gather, Unsqueeze, Concat, Reshape). Symbols stay symbols, so a network
 // with an open batch keeps the shapes that depend on it. A scalar is a vector of one; a table (pads

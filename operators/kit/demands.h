@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Demands of shape laws on operands. A demand is checked as far as sizes are known; a plan knows
 // all, and checks every law again. Errors name operands as their operator does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of element types. A kernel's list is written once and named: its candidate refuses by it
 // (`takes`), and its prepare maps a type known at plan time to a template argument (`dispatch`).
 #pragma once

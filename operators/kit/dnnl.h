@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A oneDNN helper that hides the differences between versions 2.6 (Debian 12) and 3.x in describing
 // primitives. For operators/*_cpu.cc.
 #pragma once

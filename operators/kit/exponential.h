@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exponential and logarithm without calls or branches: the compiler makes loops over several
 // elements at once of them. Their relative error is about 1e-7, and NaN stays NaN.
 #pragma once

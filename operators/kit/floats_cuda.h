@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floats of every width on the device. 16-bit floats are stored as the host's Half and BFloat16 and
 // computed with as float.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel launches. Tests replace this file with one that runs kernels on the host
 // (tests/emulated_gpu).
 #pragma once

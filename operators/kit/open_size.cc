@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/kit/open_size.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes that depend on open dimensions: sums of products such as 4*N + 1, written as a symbol of
 // that text, so that sizes computed from the batch's stay known until planning.
 #pragma once

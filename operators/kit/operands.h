@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optional operands and results of a kernel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several neighbouring floats that loops on the CPU compute with at once. Without fused
 // multiply-add and in a fixed order, so every processor and every number of threads gives the same
 // bits. bfloat16 in memory is widened, which is exact, and rounded when it is stored.

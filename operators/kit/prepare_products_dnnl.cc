@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN compiles the kernels of a matrix product at a process's first product, and once more for
 // the first small matrices and the first transposed small ones; kernels of bfloat16 apart. Within a
 // step nobody could be told that there was no memory for kernels.

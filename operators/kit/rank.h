@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which selections rank numbers: the best first, equal ones by index, NaN last.
 // Numbers become unsigned keys in that order, so that comparing them needs no case distinction.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Refusals shared by several rooms (runtime/kernel_table.h); those by type are in dispatch.h.
 #pragma once
 

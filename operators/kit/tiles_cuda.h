@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels over the elements of images, channels last or row-major: element-wise work with
 // per-channel numbers, and sums over each channel (channel_sums_cuda.h).
 //

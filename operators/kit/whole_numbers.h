@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic that wraps around on every device, as in hardware. C++ leaves signed overflow
 // undefined, and on some processors the smallest integer divided by -1 crashes the process. Floats
 // are unchanged. Callers must check for division by zero.

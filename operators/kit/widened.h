@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The type in which loops on the CPU compute with T. A result is rounded to T once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops on the CPU, compiled for wider vectors than every processor has. The instructions compute
 // the same bits, as kernels are compiled without fused multiply-add (operators/CMakeLists.txt);
 // there are fewer of them, which tells where 16-bit floats are widened and rounded.

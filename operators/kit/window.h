@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sliding windows, shared by convolution and pooling.
 #pragma once
 

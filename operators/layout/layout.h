@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reorder, which plans insert between kernels with different layouts, and the layout preferences
 // that most kernels share. See runtime/plan/layouts.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Padded channel blocks (TensorDesc) in kernels of the CPU.
 #pragma once
 

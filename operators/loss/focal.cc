@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The focal losses of dense detectors. Of an anchor with label t (0: background, -1: does not
 // count) and its logits x,
 //   SigmoidFocalLoss, for every class d:  -alpha (1 - p)^gamma log(p)       if d = t

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Part of this folder: the focal losses.
 #pragma once
 

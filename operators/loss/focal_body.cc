@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The focal losses in ONNX's operators, on logits [I, anchors, classes, cells] and labels
 // [I, anchors, 1, cells].
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work is cut into chunks of an anchor's cells, with all their classes. A chunk's terms are added
 // cell by cell in the order of the classes, then over its cells; chunks are added in order. So the
 // sum has one order at any number of threads. Nothing as large as the logits is kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labels that are no class, for this folder's kernels.
 #pragma once
 

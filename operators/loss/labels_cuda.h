@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of labels: weights of labels, and reductions of the terms. For this room's GPU kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weighted log-probability of each label, negated; and its gradient, which is 0 except at the
 // labels.
 #include "operators/kit/dispatch.h"

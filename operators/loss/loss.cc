@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax: gradients from the output, along the same axis.
 //   SoftmaxGrad    (dy, y) -> y * (dy - sum(dy * y))
 //   LogSoftmaxGrad (dy, y) -> dy - exp(y) * sum(dy)

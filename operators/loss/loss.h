@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, its logarithm, and the cross-entropy loss.
 #pragma once
 

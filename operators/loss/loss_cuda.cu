@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One block per column (the scores of one example).
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InstanceNormalization: mean and variance of each plane, scale and bias by channel.
 // LayerNormalization: of the last axes, scale and bias by position (not broadcast, as ONNX allows).
 // LRN: x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation with statistics of each example: of a plane (InstanceNormalization), of the last
 // axes (LayerNormalization), of neighbouring channels (LRN).
 #pragma once

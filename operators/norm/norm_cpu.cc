@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows are normalised one by one: a plane of a channel, or the last axes of an example. The sums
 // over rows (dscale and dbias) go through rows in order, whatever the threads.
 #include <cmath>

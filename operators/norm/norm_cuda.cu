@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One block per row; sums are in double, in a fixed order.
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"

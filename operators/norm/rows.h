@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisations' view of a tensor; the same on every device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adagrad for one element, as in torch.optim.Adagrad: s' = s + g^2; the parameter loses rate_t * g
 // / (sqrt(s') + epsilon), where rate_t = rate / (1 + (t - 1) rate_decay) in the t-th update.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adam for one element, as in torch.optim.Adam: m' = b1 m + (1 - b1) g and v' = b2 v + (1 - b2)
 // g^2; the parameter loses rate * m^ / (sqrt(v^) + epsilon), with m^ = m' / (1 - b1^t) and v^ = v'
 // / (1 - b2^t) in the t-th update.

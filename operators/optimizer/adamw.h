@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AdamW for one element, as in torch.optim.AdamW: Adam by the gradient without decay. The decay is
 // decoupled: rate * decay * param is subtracted from the parameter, and no moment sees it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Momentum SGD for one element: v' = mu v + rate g. The parameter loses v', or with Nesterov's
 // look-ahead (1 + mu) v' - mu v.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of a training step's updates: MomentumSGDUpdate and the others made from rules.h
 // make the new parameter, and FirstNonFinite decides whether they may.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/elementwise/casts.h"
 #include "operators/kit/chunks_cuda.h"
 #include "operators/kit/dispatch.h"

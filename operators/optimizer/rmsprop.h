@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RMSProp for one element, as in torch.optim.RMSprop: s' = alpha s + (1 - alpha) g^2 and v' =
 // momentum v + g / (sqrt(s') + epsilon); the parameter loses rate * v'. The centred rule divides by
 // the gradient's deviation: a' = alpha a + (1 - alpha) g, and s' - a'^2 takes the place of s'.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between the rows of a piece of an update and tiles of 16 by 16 or more: a square of 16 outputs by
 // 16 inputs fills 256 places that follow each other, so that whole lines of the cache are read and
 // written at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Update operators. An operator is made from a rule (momentum.h, adam.h), which updates one element
 // of a parameter and of its slots. The same rule makes an operator that updates many parameters at
 // once, and the kernels of both on every device. rules.h lists the rules, update_places.h the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of updates, shared by the kernels of every device, for one parameter and for many,
 // so that all give the same bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which a CPU updates the elements of a parameter: in pieces, which threads share out.
 #pragma once
 

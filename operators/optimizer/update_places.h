@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbering of an update operator's operands and results.
 #pragma once
 

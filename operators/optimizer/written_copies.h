@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies that an update writes of a parameter's elements, on CPUs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of maxima over windows of channel blocks. oneDNN needs a record of the maxima's
 // places from a forward pass, and three passes over memory; this finds each window's maximum again.
 #pragma once

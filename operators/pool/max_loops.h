@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of maxima over one plane of one block of 16 channels, for processors whose vectors
 // hold 16 floats. It computes the bits of the loops over packs (max_blocks.cc), which such a
 // processor would run four floats at a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima over the windows that networks have, 3x3 and 2x2 by steps of two, of channels-last images:
 // a thread takes neighbouring channels, as many as one memory access brings.
 #pragma once

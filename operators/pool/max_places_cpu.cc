@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima that keep their places, one by one. Only plans for other devices have them; this is what
 // their kernels are compared with.
 #include <cmath>

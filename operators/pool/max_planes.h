@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima over windows of row-major planes, for which oneDNN has only plain code; it is fast where
 // channels lie in blocks. The first of equals is the maximum, and NaN is above all.
 #pragma once

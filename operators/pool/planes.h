@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The windows of pooling over planes: two spatial dimensions without dilation.
 #pragma once
 

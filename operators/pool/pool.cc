@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
 // MaxPoolGrad (dy, x) finds the maxima again: the first one of a window takes the gradient.
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling by oneDNN. A maximum's backward pass needs oneDNN's record of its place; the record never
 // leaves the kernel: MaxPoolGrad repeats the forward pooling into its workspace.
 #include "operators/kit/dispatch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over up to three spatial dimensions. Gradients gather: each place sums over the windows
 // that contain it, window by window, so that sums have a fixed order.
 #include <cmath>

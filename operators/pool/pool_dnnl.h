@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling by oneDNN, of either version.
 #pragma once
 

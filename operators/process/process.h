@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages between the processes of a run. One global graph is cut into one graph for each process
 // (builders/step/partition.h). A value that crosses gets these nodes, with a common number:
 //   Send (x) -> sent            starts sending; x must stay unchanged until Sent

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages and sums between the GPUs of several processes, by NCCL. In each process one GPU
 // exchanges for all replicas, in one queue and in the order of the one graph that all processes
 // were cut from. Send only makes a token: a message is enqueued by Sent on one side and by Recv on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/reduce/along_axis_cuda.h"
 
 #include "operators/kit/axis.h"

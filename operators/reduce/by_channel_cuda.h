@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of floats over everything but one dimension, of 16 bits or float32, row-major or channels
 // last: the gradient of a bias. Many blocks share a channel, where the general kernel has one block
 // for each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over everything but the channels: the gradient of a bias.
 //   ChannelSums (x) -> y   float32[C]: x's elements are added up over all dimensions but `axis`. x
 //                          may have 16 bits; its sums are those of its cast to float32.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReduceSum (axes are an operand since opset 13); ReduceMean ReduceMax ReduceMin ReduceProd
 // ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin;
 // CumSum; Hardmax; ChannelSums (channel_sums.h). Gradients spread dy over the reduced elements; a

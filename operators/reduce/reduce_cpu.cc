@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One thread reduces each output element, in a fixed order, so bits do not depend on the number of
 // threads. Sums of floats are in double.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One block reduces each output, in a fixed order; more where few outputs have many elements. Sums
 // of floats are in double.
 #include <limits>

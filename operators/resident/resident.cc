@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/resident/resident.h"
 
 #include "operators/kit/body.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResidentSlice: the minibatch that begins at row `index` of a batch that stays on its device.
 //   (held [C, ..], index [], minibatch [b, 0]) -> rows index..index+b-1 of held, [b, ..]
 // `minibatch` has no elements; its shape says how many rows, so that a plan can be made for each

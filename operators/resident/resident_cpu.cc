@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan moves a window over the batch instead, if rows begin where kernels expect their operands.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interpolation is separable: along each dimension an output place is a weighted sum of a few input
 // places. This file computes places and weights, the same on every device. Functions are templates
 // so that they may be constexpr, which a GPU's compiler accepts in device code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Resize as passes, one for each dimension that changes. For this room's files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize (x, roi, scales, sizes): sizes or scales decide the output; a plan must know them.
 //   ResizeGrad (dy, shape of x, roi, scales) -> dx   adds each gradient to its source places
 #include "operators/resize/resize.h"

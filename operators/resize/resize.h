@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize: resamples images (tensors of any rank) by nearest, linear or cubic interpolation.
 #pragma once
 

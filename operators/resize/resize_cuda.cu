@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each thread computes one place of a pass's result, adding in the CPU's order.
 #include <algorithm>
 

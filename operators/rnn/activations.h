@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The activations of recurrent cells: formulas of one element, and which of them a node asks for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/rnn/activations_cpu.h"
 
 #include "operators/kit/widest.h"

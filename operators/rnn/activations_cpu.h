@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations of vectors. They are compiled by themselves: inlined, each call would bring along all
 // formulas.
 #pragma once

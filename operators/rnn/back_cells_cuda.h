@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each cell's step backward on the GPU, but for products of matrices: a thread per unit. Padding
 // has sums without gradient, and leaves gradients of states as they are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors are cut into pieces whose gates fit into registers and fast cache; each loop over a piece
 // is plain arithmetic, which compilers do several elements at a time.
 #include "operators/rnn/cells_cpu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One example's step through a cell, forward and backward: all that is not a matrix product.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each cell's step forward on the GPU, but for products of matrices: a thread per unit.
 #pragma once
 

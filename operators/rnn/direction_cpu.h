@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What forward and backward kernels of the CPU share.
 #pragma once
 

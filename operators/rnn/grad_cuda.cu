@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backward. Each step multiplies what its sums' gradients are by R, for the state before; gradients
 // of x and of the weights are one product each over all steps.
 #include "operators/rnn/back_cells_cuda.h"

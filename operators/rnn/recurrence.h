@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes and operand numbers of recurrent operators; the same on every device.
 #pragma once
 

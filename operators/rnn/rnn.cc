@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RNN, GRU, LSTM (ONNX)   X, W, R, B, sequence_lens, initial_h (LSTM: initial_c, P) -> Y, Y_h (Y_c)
 //   RNNTrain, GRUTrain, LSTMTrain  the same, and what the gradient needs: sums and kept
 //   RNNGrad, GRUGrad, LSTMGrad     gradients of all operands but sequence_lens

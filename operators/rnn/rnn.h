@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent networks over sequences: ONNX's RNN, GRU and LSTM.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward. One matrix product makes the inputs' part of all steps' sums, a small one in each step
 // adds the state's.
 #include "operators/rnn/rnn.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward. One product makes the inputs' part of all steps' sums, a small one in each step adds the
 // state's; a kernel of one thread per unit does the rest of a step.
 #include "operators/rnn/rnn.h"

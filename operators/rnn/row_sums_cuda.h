@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over all rows on the GPU, which gradients of biases and peepholes are: in float64, always in
 // the same order.
 #pragma once

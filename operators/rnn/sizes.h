@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where things lie in the tensors of a recurrent node; the same on every device.
 #pragma once
 

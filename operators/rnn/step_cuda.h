@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the GPU's kernels of recurrent operators share: activations, and where a step's numbers lie.
 #pragma once
 

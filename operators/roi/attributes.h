@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Part of this folder: what its operators have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The factories of the CPU kernels, which roi_cpu.cc lists.
 #pragma once
 

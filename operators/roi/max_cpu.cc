@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima over the bins of RoIs: MaxRoiPool's of whole places, RoiAlign's of sampled points. A
 // gradient goes to the first maximum of a bin, which is searched again. A thread owns whole
 // channels and visits RoIs in order, so sums do not depend on the number of threads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means of bilinear samples, of one map or several. Each channel of a RoI is two small products:
 // for a row of bins, the rows of the map that it samples are summed into a line, then columns of
 // that line into its bins. The first runs over neighbouring columns, so it is vectorised.

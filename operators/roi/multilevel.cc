@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoIs of all levels of a feature pyramid:
 //   MultilevelRoiAlign     (rois, images, levels, features..) -> y
 //   MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling of regions of interest (RoIs) from feature maps. A box is [x1, y1, x2, y2], half-open, in
 // the coordinates of the input; `spatial_scale` takes it to the feature map's. No gradient flows to
 // boxes, images and levels.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/kit/dispatch.h"
 #include "operators/roi/kernels.h"
 #include "operators/roi/roi.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where RoIAlign samples a feature map, along one axis: `points` points in each of a RoI's bins, in
 // ONNX Runtime's and torchvision's order of floating-point operations. A sample lies between two
 // places; one farther than a pixel outside the map is zero.

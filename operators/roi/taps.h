@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mean of a bin's samples is a sum over rows of sums over columns: each bin of an axis has a
 // short list of places and weights, its taps. RoiTaps holds those of all RoIs, so that they are
 // computed once for all channels.

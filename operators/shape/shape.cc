@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identity StopGradient Reshape Flatten Squeeze Unsqueeze (views), Transpose Concat Slice Expand
 // Split Tile Pad DepthToSpace SpaceToDepth (copies), Shape Size Range (folded). SliceGrad (dy,
 // shape of x, starts, ends, axes, steps) -> dx writes dy where Slice read, zeros elsewhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/kit/room.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided walks. Operators that move data walk over a contiguous tensor beside another one with
 // free strides. An operator's walk is the same on every device.
 #pragma once

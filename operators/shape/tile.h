@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shape law and the gradient of Tile, for the table of shape.cc.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/targets/anchor_field.h"
 
 #include "operators/targets/attributes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The anchors of an image, by group: those of one base box in all cells of one level. A group's
 // anchors that lie in the image, or that touch an object, are a rectangle of cells, so no list of
 // anchors is ever made and no object meets all of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnchorTargets in three passes: overlaps of objects and anchors, by image and group of anchors;
 // each object's best anchors, by image; labels and targets, by image or by image and group. An
 // image and a group are one thread's, so the order of sums and ties is fixed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The attributes of AnchorTargets and ProposalTargets, written and read.
 #pragma once
 

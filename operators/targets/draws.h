@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drawing without repetition: every candidate of an image has a random key, and the smallest keys
 // are taken. A key depends on the seed, the step, the node, the image and the candidate alone, so
 // neither other candidates nor their order change it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes, half-open, and how they lie to each other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProposalTargets, image by image: what each candidate is, which ones are drawn, their targets.
 #include "graph/random_stream.h"
 #include "operators/targets/attributes.h"

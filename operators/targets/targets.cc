@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnchorTargets (gt_boxes, gt_classes, gt_crowd, im_info, image_number) -> for each level
 //   sample > 0: places, labels, targets of the sampled anchors; draws from its stream by image
 //   sample = 0: labels, targets of all anchors; then, of all levels, counts

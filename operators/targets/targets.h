@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training targets of detectors: which anchors and proposals count in a loss, with which label and
 // which box deltas. A box is [x1, y1, x2, y2], half-open.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/kit/dispatch.h"
 #include "operators/targets/kernels_cpu.h"
 #include "operators/targets/targets.h"

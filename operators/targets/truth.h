@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The true boxes of one image, as a kernel's operands give them.
 #pragma once
 

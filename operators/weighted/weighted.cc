@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/weighted/weighted.h"
 
 #include "operators/elementwise/elementwise.h"

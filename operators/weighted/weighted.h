@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors times numbers, under Caffe2's names: Scale by a number that is known, WeightedSum by
 // numbers that are tensors.
 #pragma once

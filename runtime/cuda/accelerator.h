@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVIDIA GPUs as asynchronous devices: streams, events, CUDA graphs.
 #pragma once
 

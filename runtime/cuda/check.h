@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion of CUDA's errors to ours.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver, as far as it decides whether there are GPUs.
 #pragma once
 

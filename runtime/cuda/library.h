@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's larger libraries, loaded on first use, so that the binary starts, and everything else
 // works, on machines without them.
 #pragma once

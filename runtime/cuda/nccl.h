@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchanges between GPUs by NCCL, which is loaded on first use.
 #pragma once
 

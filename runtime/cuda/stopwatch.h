@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing work on the current device, to choose between algorithms.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communication between processes outside steps. Every process makes the same calls in the same
 // order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Message exchange between processes over Gloo's TCP transport.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C and SIGTERM end a run between two steps, the same two on every process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank and size from launchers' environment variables.
 #include <charconv>
 #include <cstdlib>

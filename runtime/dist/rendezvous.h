@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rendezvous: a process's rank, the number of processes, and the addresses of the others.
 #pragma once
 

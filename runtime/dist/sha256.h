@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 (FIPS 180-4) and HMAC (RFC 2104), for the few bytes by which processes prove to each
 // other that they belong to one run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Store: a small key-value store for rendezvous, visible to all processes of a run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients of the store's keeper: one query at a time, over one connection.
 #include <sys/socket.h>
 

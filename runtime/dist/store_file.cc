@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store as a folder. A value is written to a temporary file and then renamed or linked, so that
 // nobody reads half of it.
 #include <unistd.h>

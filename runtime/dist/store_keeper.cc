@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store's keeper: a thread of its own answers the others. It never blocks on a client: it
 // buffers unsent replies, and reads no more from that connection until they are sent.
 #include <poll.h>

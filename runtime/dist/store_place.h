@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where rank 0 serves the store: at a port of a host, or, if all processes are on one host, at a
 // Unix socket named after user and job. The socket is "abstract" (unix(7)): it lies in no folder
 // and vanishes with its process. Both ends check the other's user.

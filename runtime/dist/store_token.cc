@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/dist/store_token.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The token of a run: 128 bits known to its processes only. A store at a port admits clients that
 // have it. It is never sent: each side proves that it has it with a nonce drawn by the other for
 // this connection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The protocol between the store's keeper and its clients. A request is an operation, a key and a
 // value; a reply is whether and what was found, or why nothing was done. Lengths are sent in native
 // byte order: all hosts of a run are little-endian.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watch: the health of the other processes of a run. It sends this process's heartbeats with what
 // it waits for, notices when another process ends, and finds the culprit when a wait times out. The
 // first process that knows writes the reason into the store; all end with it.

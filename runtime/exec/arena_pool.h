@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arenas of plans that run one at a time, one arena for each worker, as large as the largest of
 // these plans needs. Between runs an arena holds nothing but the fetches of the last one. Beside
 // the arenas is memory for what a plan keeps for its next run (Plan::kept): that of one plan at a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan with its numbers resolved to pointers.
 #pragma once
 

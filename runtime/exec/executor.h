@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plan. A run copies the feeds in, then follows the list of steps; everything is bound to
 // memory before, by the first run and by those after arenas have moved. There are two: for kernels
 // that run where they are called (thread_executor.h) and for asynchronous devices

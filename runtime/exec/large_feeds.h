@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The large feeds of a plan on asynchronous devices, such as a batch of images: from the caller's
 // memory to pinned memory, from there to staging memory of the device by a queue of its own, beside
 // a run that is under way, and from there to their places when a run begins. A recorded run has

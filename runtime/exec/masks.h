@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intended infinities. A mask is a constant with -inf, and values made from it are infinite until
 // an operator such as softmax makes them finite again. Such values are not faults; NaNs always are.
 #pragma once

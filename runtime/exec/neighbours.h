@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other programs on the cores of this process. A session's teams behave differently beside them:
 // waits are short, since who spins takes time from the thread that is waited for, and each thread
 // keeps to a core of its own, because the scheduler would put two threads that wait for each other

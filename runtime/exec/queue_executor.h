@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plan on asynchronous devices: each worker is a queue, one thread enqueues all steps in
 // plan order, and waits become events. From the second run on, all of it is one recording.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds out whether other programs use the cores of this process: its threads then wait for a core
 // again and again.
 #pragma once

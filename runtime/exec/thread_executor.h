@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plan whose kernels run where they are called: each worker is a thread that walks its list
 // of steps. No allocations, no names; a lock only for what goes wrong.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of a session: one per replica, and one that exchanges with other processes.
 #pragma once
 

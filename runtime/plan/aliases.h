@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides where each value lives: in a state, as a view of an operand, over a dead operand, or in a
 // block of its own. Pass 7 of compile().
 #pragma once

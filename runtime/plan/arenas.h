@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arenas of a plan, one for each worker: their blocks' offsets, and whether they can be
 // allocated. Pass 8 of compile().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile(): turns a graph and the shapes of one batch into a Plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of a plan that has the same results in every run: what is made of constants and of
 // states that the plan does not change. A prediction's parameters in 16 bits, or with a batch norm
 // folded into them, are such. Its nodes come first in the plan's order and run only where others

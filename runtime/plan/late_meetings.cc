@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/plan/late_meetings.h"
 
 #include <algorithm>

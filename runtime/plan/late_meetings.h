@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which meetings of CPU workers come at the end of a step. Part of pass 3 of compile().
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor layouts. Convolutions run fastest on channel blocks: kernels state their preference, this
 // pass decides, and inserts a Reorder where two users of a value disagree. A model's graph stays
 // row-major. Pass 4 of compile().

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory offsets in one arena.
 #pragma once
 

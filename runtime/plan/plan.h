@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan: all decisions about a step made ahead of execution. Names are kept for messages only; the
 // executor works with the integers.
 #pragma once

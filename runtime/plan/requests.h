@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node's request to its device's kernels. Layouts and kernels are chosen with the same request,
 // so that no layout is promised which the kernel cannot keep.
 #pragma once

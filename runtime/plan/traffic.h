@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes that a step of a plan reads and writes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits between steps of different workers.
 #pragma once
 

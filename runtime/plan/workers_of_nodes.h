@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns nodes to workers. A replica's own worker computes; communication runs on others, so that
 // replicas compute meanwhile.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints: the state of a session as a safetensors file. A state whose replicas are equal is
 // stored once under its name without scope, so a checkpoint fits any number of replicas; one whose
 // replicas differ (running statistics) is stored as name, name@1, name@2, ...

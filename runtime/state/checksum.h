@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32C (Castagnoli). It detects every error of one or two bits and every burst of up to 32 bits;
 // of any other damage it misses one in 2^32. It does not protect against forgery.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The safetensors format: 8 bytes of header length, a JSON header, raw little-endian data. Reading
 // executes nothing; writing is atomic. Our files carry a CRC-32C of each tensor (metadata
 // crc32c/NAME) and of the whole file (crc32c; computed with its own digits as zeros); both are

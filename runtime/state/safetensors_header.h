@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of a safetensors file, parsed as strictly as the format's own reader does: nothing is
 // trusted before it is checked against the file's size.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Session: the public interface of the runtime. It holds the state of one TrainingModel on a list
 // of devices and runs its three graphs there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running statistics differ by replica; predictions use those of replica 0.
 #pragma once
 

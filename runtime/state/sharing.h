@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which states the replicas of a session may keep once: those that all have in common and that are
 // equal when a program is planned. (Which of them a plan does: graph/passes/share.h.) Programs,
 // values and feeds that make replicas differ separate them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that persist across steps: parameters, optimiser slots, running statistics. Programs
 // of a session (initialise, train, predict) share one store; their plans refer to states by number.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters in tiles (TensorDesc::channel_block) and row-major, as others read and write them.
 #pragma once
 

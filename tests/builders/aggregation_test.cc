@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The aggregation test of tf_cnn_benchmarks: variable j of replica i has the gradient n * i + j,
 // and every replica must see the sum, however gradients are packed, cut, narrowed, deferred and
 // summed.

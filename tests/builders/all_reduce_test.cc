@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every all-reduce algorithm: its parts, and its sums on real workers.
 #include "builders/all_reduce/all_reduce.h"
 

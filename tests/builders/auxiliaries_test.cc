@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums on devices that hold no replica.
 #include "graph/auxiliaries.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Episodes cut into sequences: the rows of Ray's test of recurrent minibatches, and uneven ones.
 #include "builders/resident/chop.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients that are made smaller: all together, each by itself, element by element, before or
 // after the reduce.
 #include "builders/step/clip.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `auto` goes by.
 #include "builders/all_reduce/choice.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of embeddings, summed over the replicas by the rows that a step reads: the same as
 // whole gradients, to the bit where terms are added in the same order.
 #include "builders/step/embeddings.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forward pass alone: its nodes, its outputs, and options that go with it or not.
 #include "builders/step/forward.h"
 

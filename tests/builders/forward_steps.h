@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forward pass of a small network alone, and what a step of it reports.
 #pragma once
 

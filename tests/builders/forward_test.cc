@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forward pass alone: losses and metrics as in training, of weights that stay as they are.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network whose gradients are known, and a run of it: the loss is a weighted sum of all
 // parameters, times the mean of what is fed.
 #pragma once

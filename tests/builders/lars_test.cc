@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LARS held to its formula in double precision, and what its ratio does where norms are 0.
 #include "builders/optimizers/lars.h"
 

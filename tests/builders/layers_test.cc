@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers on data that is not theirs.
 #include "builders/net/layers.h"
 #include "builders/net/sequence_layers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums in two levels, within processes and across them, and sums in subdivisions.
 #include <gtest/gtest.h>
 

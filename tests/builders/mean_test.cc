@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mean:` before a spec: the result is divided by the number of replicas, and the losses are not.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that sum consecutive gradients, under one scope of their names.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimisers as values: those that PyTorch has held to its numbers, what Adam's count counts, and
 // one that is written here, to see that a training step needs to know no more of it than it says.
 #include "builders/optimizers/optimizer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the nodes of a step come from: each says a line of this file, whoever added it. That of a
 // layer's gradient, sum and update is the layer's.
 #include <gtest/gtest.h>

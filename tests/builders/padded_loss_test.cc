@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loss of padded sequences is the mean over the valid places of the whole batch: by hand, for
 // every way to divide the batch, with a parameter whose gradient is known.
 #include <gtest/gtest.h>

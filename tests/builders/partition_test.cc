@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step over several processes: the same bits as in one.
 #include "builders/step/partition.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the plan of a data-parallel step waits for, on devices with queues of their own.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clipped policy-gradient loss: numbers computed by hand, and gradients by differences.
 #include "builders/net/policy_loss.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training on 16-bit floats: which values are narrow, that it learns what float32 learns, and the
 // scale of the loss.
 #include <gtest/gtest.h>

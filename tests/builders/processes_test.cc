@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every all-reduce algorithm over several processes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which random numbers a step draws.
 #include "graph/random_stream.h"
 

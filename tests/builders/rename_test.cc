@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step whose values and nodes get other names.
 #include "graph/passes/rename.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps over slices of a batch on the devices: the same bits as steps that are fed those rows.
 #include "builders/resident/batch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches that cannot be loaded, steps that cannot be taken, models that cannot be built.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of Ray's load_data, row by row, and how a load is swept.
 #include "builders/resident/load.h"
 

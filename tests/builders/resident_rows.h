@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of Ray's table of load_data.
 #pragma once
 

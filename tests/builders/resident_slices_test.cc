@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step reads of a batch of sequences and their states, against rows counted by hand.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On CPUs a step does not copy the rows of its minibatch if they begin where kernels expect their
 // operands: a window moves over the batch.
 #include <gtest/gtest.h>

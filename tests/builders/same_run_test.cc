@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run is the same run however its replicas are shared out over processes: every kind of network
 // with every way to train it, saved and resumed in the middle, against one process.
 //

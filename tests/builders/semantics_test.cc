@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a data-parallel step means, however the batch is shared out: it is the step of one replica
 // with the whole batch.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps whose gradients are not finite: what they leave alone, what goes on, and who says so.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running statistics that replica after replica moves: numbers computed by hand. A step keeps 3/4
 // of a statistic.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which update each class of parameter gets, held to numbers worked out here. Every gradient is
 // known: the loss is a weighted sum of all parameters, times the mean of what is fed.
 #include <gtest/gtest.h>

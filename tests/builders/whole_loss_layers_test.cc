@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loss of the whole batch: random layers, resident batches, scalars, and what it refuses.
 #include <cmath>
 #include <set>

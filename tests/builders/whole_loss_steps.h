@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps with the loss of the whole batch as a metric, beside those of one replica with all rows.
 #pragma once
 

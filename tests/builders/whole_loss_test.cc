@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loss of the whole batch, as a metric: that of one replica which has all rows.
 #include <cmath>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A policy that learns to balance a pole on a cart: collects steps of many environments, loads them
 // onto the devices once, sweeps over them ten times; docs/control.md explains it.
 #include <cmath>

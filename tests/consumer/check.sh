@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs a build into a fresh folder, then builds and runs the consumer, and the program of
 # docs/from_cpp.md, against that copy alone.
 # Usage: check.sh BUILD_DIR WORK_DIR

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first of the three ways of use: build_data_parallel_model from one's own model code.
 #include <iostream>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A language model of characters on any text file, by two replicas, in C++: trains, scores the
 // held-out text and writes some. docs/text.md does the same from a YAML file.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests/python/check_coco.py.
 //   coco_scores FOLDER COUNT   scores FOLDER/N.results.json by FOLDER/N.truth.json, N from 0, into
 //                              FOLDER/N.scores: float64 of COCO's 12 numbers, precision, recall,

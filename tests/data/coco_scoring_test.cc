@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's scores: crowds, overlaps at their limit, proposals that are used once.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's files in and out: what is read, what is refused, what training takes of it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minibatches of detectors: pictures, boxes and shapes belong together, whoever reads them.
 #include "data/detection/batches.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments, rollouts and advantages: against numbers computed by hand.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures that a camera was turned for.
 #include <gtest/gtest.h>
 

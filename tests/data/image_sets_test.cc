@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data sets made of files of pictures, and of packed images.
 #include <gtest/gtest.h>
 #include <sys/stat.h>

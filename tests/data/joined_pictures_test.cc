@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of pictures as one: each object stays with its picture, and each picture with its set.
 #include "data/detection/joined_pictures.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which detections and objects are shown as mistakes.
 #include "data/coco/mistakes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of formats: names of files, and messages about files of other formats.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Headers of pictures, looked at before training: what is refused, and what it takes.
 #include <gtest/gtest.h>
 

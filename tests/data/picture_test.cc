@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures as a detector takes them. Scales and boxes are Detectron's own (picture_cases.json);
 // tests/python/check_picture.py compares pixels with PyTorch's.
 #include "data/detection/picture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests/python/check_picture.py and check_picture_order.py.
 //   picture_tool FOLDER COUNT   FOLDER/N.png by the scale in FOLDER/N.scale, N from 0, into
 //                               FOLDER/N.floats: blue, green, red rows of float32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated scenes keep their limits, so that a detector's score means the same everywhere.
 #include "data/scenes/scenes.h"
 

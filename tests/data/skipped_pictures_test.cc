@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures that cannot be read: which ones stand in for them, and what is told of them.
 #include "data/skipped_pictures.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text as data: files, vocabulary, what is held out, minibatches, rows that are scored.
 #include <gtest/gtest.h>
 

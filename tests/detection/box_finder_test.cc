@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a detector finds in pictures is what its prediction graph says of each alone.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The test of a detector gives the same for any number of replicas, reading threads and processes.
 #include "tools/detection/box_test.h"
 

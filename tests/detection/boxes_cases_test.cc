@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BoxSuppression and DetectionResults beside Detectron's own functions. Its boxes are inclusive:
 // ours are the same with 1 added to x2 and y2.
 #include <gtest/gtest.h>

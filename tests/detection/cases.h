@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs and results of Detectron's own functions: tests/detection/targets_cases.json. Boxes there
 // have inclusive corners.
 #pragma once

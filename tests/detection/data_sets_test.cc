@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets of a detector's configuration: how they are declared, named and opened.
 #include "tools/detection/data_sets.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A detector's configuration of four lines, to which tests add the fifth.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A detector's configuration: its values, and what follows from them.
 #include "tests/detection/detector_config_fixture.h"
 #include "tools/classification/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The detectors of Detectron's files, against what Detectron builds of them: parameters with shape,
 // class and order, what is trained, losses and metrics. Tables stand beside.
 #include <gtest/gtest.h>

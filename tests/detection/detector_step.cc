@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A detector on one CPU replica, for check_detector.py, check_predictions.py and check_portable.py:
 //   detector_step init CONFIG FOLDER [KEY VALUE]..            writes params/
 //   detector_step step CONFIG FOLDER [KEY VALUE].. --fetch VALUE..

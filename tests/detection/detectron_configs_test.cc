@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detectron's own 87 files load, and its 229 keys have its defaults. Both stand as tables beside.
 #include <gtest/gtest.h>
 

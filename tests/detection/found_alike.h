@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares what two detectors have found, picture by picture.
 #pragma once
 

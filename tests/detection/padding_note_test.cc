@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which detectors see padding: those that normalise whole pictures.
 #include "tools/detection/padding_note.h"
 

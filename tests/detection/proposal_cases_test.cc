@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detectron's labels of proposals, reproduced but for boxes whose best match is a crowd region:
 // there they are its class or background, with us they are neither.
 #include <gtest/gtest.h>

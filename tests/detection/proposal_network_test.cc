@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The proposals of a network beside Detectron's, whose boxes are inclusive and in the input.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is sampled for an image does not depend on the replica that has it.
 #include <gtest/gtest.h>
 

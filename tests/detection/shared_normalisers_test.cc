@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TRAIN.SHARED_NORMALISERS: the loss is that of the whole batch, however it is divided.
 #include <gtest/gtest.h>
 

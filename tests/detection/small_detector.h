@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A detector that is small enough for tests, on scenes cut to many sizes.
 #pragma once
 

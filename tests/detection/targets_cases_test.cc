@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detectron's labels of anchors, reproduced but for an object's best anchors below the background
 // threshold: there they are relabelled background, with us they stay foreground.
 #include <gtest/gtest.h>

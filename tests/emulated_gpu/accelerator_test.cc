@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU's accelerator (runtime/cuda) over an emulated runtime that is as late as CUDA may be.
 #include "runtime/cuda/accelerator.h"
 

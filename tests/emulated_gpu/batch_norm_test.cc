@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's batch norms, in every layout and of every kind, against the CPU's of float32.
 #include <gtest/gtest.h>
 

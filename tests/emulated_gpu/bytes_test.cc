@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's tables of bytes have the CPU's bits: by packs and one by one, row-major and with channels
 // innermost.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's sums over everything but one dimension, in every type and layout.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's runtime as far as ours calls it: streams are threads of the host, a graph is a recording
 // of what was put into them. As with the real one, what may come late does so, as late as possible:
 // a copy from pageable memory has landed only where its stream was waited for, and an error stays

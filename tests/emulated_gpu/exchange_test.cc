@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over GPUs and processes, by the GPU's own kernels over an emulated NCCL.
 #include <gtest/gtest.h>
 

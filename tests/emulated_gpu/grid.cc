@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A grid of threads on one thread of the host. Threads that meet at barriers each have a stack of
 // their own and give way to the next where they wait.
 #include <ucontext.h>

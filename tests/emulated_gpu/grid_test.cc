@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emulated grid: what a kernel may take for granted of a real one, and no more.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums in two levels on GPUs: by NCCL within a process, and on the host's CPU where the spec says
 // so.
 #include <gtest/gtest.h>

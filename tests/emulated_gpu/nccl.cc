@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runtime/cuda/nccl.h promises, between threads of the host: members of a group meet at a
 // table, where a message waits for the one that it is for. As with NCCL, the calls of a group are
 // done at its end, all at once, and each stream waits for its own.

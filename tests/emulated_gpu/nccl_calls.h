@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls that the emulated NCCL gets.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/emulated_gpu/node_run.h"
 
 #include <cstring>

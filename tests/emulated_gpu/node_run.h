@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One node's kernel on tensors whose layout is given, on the emulated GPU or on the CPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's maxima of channels-last images, in packs and one by one, have the bits of the CPU's.
 #include <gtest/gtest.h>
 

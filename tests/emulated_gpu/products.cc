@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What operators/gemm/cublas_product.h and dnn.h promise, word by word, by loops over all terms.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of rows (operators/shape/rows_cuda.h) over an emulated runtime, which takes no larger
 // pitch than CUDA does.
 #include "operators/shape/rows_cuda.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing (runtime/cuda/stopwatch.h) over an emulated runtime.
 #include "runtime/cuda/stopwatch.h"
 

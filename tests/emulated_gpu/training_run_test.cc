@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs on emulated GPUs, which are fed beside the step: the bits, and the errors, of runs
 // that are not.
 #include "tools/train/training_run.h"

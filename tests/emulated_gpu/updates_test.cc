@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's update of many parameters with gradients and copies of 16 bits, however those lie,
 // against the CPU's.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sixteen networks, both exporters of the newest PyTorch, an open batch, 1 and 2 replicas: one step
 of Lockstep against PyTorch's. Prints the two tables of docs/bring_your_own.md.
 

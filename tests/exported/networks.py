@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sixteen networks as people train them, each in full and small enough for a file of 200 KB.
 
 The small ones are the same classes with fewer and narrower layers. Dropout and stochastic depth are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is kept of a gradient to compare with: its length, and its product with a random vector."""
 import zlib
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the small networks as files: both exporters, training export, newest opset; beside them what
 a step of PyTorch makes of the batch that stands there too. Needs the newest PyTorch.
 

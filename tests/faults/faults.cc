@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library to be preloaded: it lets one call of the process fail, stop short or be its last one.
 //   LOCKSTEP_FAULT=KIND:N:HOW   the Nth call of a kind: write, sync, rename (or link), create (a
 //                               file opened for writing), read (of a file), connect

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Faults of a disk, of a file system and of a network, one by one, at every call of a small run.
 
   faults.py LOCKSTEP LIBRARY FOLDER [--schedules N | --all] [--seed S] [--only TEXT]

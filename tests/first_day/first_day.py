@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A user's first day: pictures in folders, a run that is interrupted and resumed, its network exported, scored, used,
 and loaded by ONNX Runtime. Usage: first_day.py LOCKSTEP FOLDER; exit code 77: ONNX Runtime or numpy is not here."""
 import json

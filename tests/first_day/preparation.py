@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a trained network's metadata says of pictures, done again with numpy."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is damaged, and the command that reads it, by lot. Each kind makes its seeds once.
 
 Damage may make a command ask for long work that it does honestly. Two rules bound it. Whatever

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configurations and damage to them. One is a list of pairs, key and text of its value."""
 
 from damage import damaged_bytes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is done to bytes and to messages, by lot."""
 
 from protobuf import parse, serialize, varint

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer's way in. One program holds every target; FUZZ_TARGET in the environment, which
 // libFuzzer hands on to the processes that it starts itself, says which one runs.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/episodes/cart_pole.h"
 #include "data/episodes/environments.h"
 #include "tests/fuzz/fuzz.h"

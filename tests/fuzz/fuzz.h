@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers of what strangers made, each fed with bytes: by libFuzzer, which mutates them (`make
 // fuzz`), and by every build's tests, which replay the seeds and every input that ever broke one.
 #pragma once

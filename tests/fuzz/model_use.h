@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What commands do with a model once it is loaded.
 #pragma once
 

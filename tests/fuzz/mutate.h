@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes that get past the first checks of a format, where bytes changed anywhere mostly do not.
 #pragma once
 

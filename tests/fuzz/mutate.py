@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Damages models, configurations and what runs left, and runs one command on each: it must exit
 with 0 or 2, within 10 s of CPU time and 1 GiB and four times the file of memory.
 

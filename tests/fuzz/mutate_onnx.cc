@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/mutate.h"
 
 #include <google/protobuf/message.h>

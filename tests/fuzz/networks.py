@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks that are damaged, as bytes of ONNX files."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "builders/net/imported.h"
 #include "builders/step/data_parallel.h"
 #include "operators/all.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Protobuf, as far as ONNX needs it: a message is a list of [field, wire type, content]."""
 
 import struct

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What fuzzing begins with and every input that ever broke a reader, read again.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damage to safetensors files, with and without the sums that would show it.
 
 A JSON object is a list of pairs here, so that a key may stand twice and their order stays.

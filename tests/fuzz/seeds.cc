@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes what fuzzing begins with: fuzz_seeds FOLDER leaves FOLDER/TARGET/seed-N, and one line for
 // each target: its name and the longest input worth trying.
 #include <filesystem>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """gdb with tools/gdb/lockstep.py prints each value as the program itself does: check_printers.py PROGRAM PRINTERS
 Exit code 77: no gdb, or the machine lets it trace no program."""
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program to look at with gdb: check_printers.py compares what tools/gdb/lockstep.py prints of
 // each value with the text that the library has for the same value. Compiled without optimisation.
 #include <cstdint>

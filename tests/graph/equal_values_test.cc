@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which values are equal in every run.
 #include "graph/passes/equal_values.h"
 

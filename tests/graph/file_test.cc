@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is read as a file, what is refused before a byte of it is taken, and what is written.
 #include "graph/file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nodes the reverse pass writes. That they compute the right numbers is the operator tables'
 // business.
 #include "graph/gradient.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data of a model in files of their own, where the model was written to do harm.
 #include <filesystem>
 

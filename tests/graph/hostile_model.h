@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model for tests to damage.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that were written to do harm, or by a broken program. Each is refused by name before
 // anything believes it; most of them ended the process once.
 #include <gtest/gtest.h>

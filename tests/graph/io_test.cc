@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: what is written, what is refused. These sources may see protobuf: they make broken models.
 #include "graph/io.h"
 

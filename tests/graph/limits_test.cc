@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory may be asked for, and how that is said.
 #include "graph/limits.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of opset 18 and newer: what stays open, and what is refused. That the numbers are right is
 // asked of ONNX's own cases, in tests/python/check_opsets.py.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `lockstep inspect` says of a model.
 #include "graph/print.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step of the Keras ResNet-50 under TensorFlow's names, against TensorFlow's own list.
 #include <gtest/gtest.h>
 

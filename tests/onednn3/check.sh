@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every operator case and the models' training steps on oneDNN 3: check.sh PROGRAM LEFT_OUT. LEFT_OUT is a filter of tests
 # that no version of oneDNN changes. Exit code 77: there is no such program, for tools/python_oracles.sh could not get that
 # version, or all programs here use it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of bfloat16 by matrix tiles against float64.
 #include <gtest/gtest.h>
 

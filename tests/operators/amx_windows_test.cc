@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First convolutions of networks by matrix tiles against float64.
 #include <gtest/gtest.h>
 

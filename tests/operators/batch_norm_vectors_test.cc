@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch norm's loops for vectors of 16 floats have the bits of those for shorter ones, also of what
 // is no number or too small to be normal.
 #include <gtest/gtest.h>

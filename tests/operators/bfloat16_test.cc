@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of the CPU that read and write bfloat16 against the same kernels in float32, on the same
 // rounded operands. Where both do the same arithmetic their results are the same to the bit.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over everything but the channels, of channel blocks: which sums are taken, and their values.
 // Those of 16 bits have the bits of the cast to float32 and the row-major sum behind it.
 #include "operators/reduce/channel_sums.h"

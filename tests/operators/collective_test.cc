@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives on real workers: every number of replicas, every awkward length.
 #include "operators/collective/collective.h"
 

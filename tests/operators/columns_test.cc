@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by columns and by oneDNN, both against float64.
 #include "operators/conv/columns/columns.h"
 

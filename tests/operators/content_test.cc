@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of shapes while the batch is open.
 #include "operators/kit/content.h"
 

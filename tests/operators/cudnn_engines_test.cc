@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which engines cuDNN is asked for, and in which order they are taken, for GPUs that are not here.
 #include "operators/conv/cudnn_engines.h"
 

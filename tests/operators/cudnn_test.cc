@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What cuDNN itself says of how convolutions are described to it. That needs the library, and no
 // GPU.
 #include "operators/conv/cudnn_convolution.h"

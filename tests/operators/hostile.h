@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of our own operators, spoilt: what laws have to refuse by name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of detectors whose operands do not fit each other.
 #include <cmath>
 

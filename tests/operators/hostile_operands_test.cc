@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step's file may hold beside what our builders make: operators of our own whose operands do
 // not fit each other. Kernels go by one of them; laws refuse the others by name.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of maxima in channel blocks has the bits of that in row-major planes; in bfloat16,
 // those bits rounded once.
 #include "operators/pool/max_blocks.h"

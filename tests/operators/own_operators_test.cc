@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of our own, as a step's file may hold them: each has a case whose operands fit.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of the filters of 1x1 convolutions in bfloat16 against float64.
 #include "operators/conv/pointwise/pointwise.h"
 

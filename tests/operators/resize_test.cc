@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Against plain formulas for the common modes; ONNX's own cases and ONNX Runtime cover the others.
 #include <gtest/gtest.h>
 

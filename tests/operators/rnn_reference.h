@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent operators as ONNX describes them, example by example, number by number.
 #pragma once
 

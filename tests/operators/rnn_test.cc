@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent operators: ONNX's, and the forms for training, which have every attribute.
 #include <gtest/gtest.h>
 

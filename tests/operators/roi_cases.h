@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of RoI pooling, with naive references.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoI pooling of boxes that no trained network makes, of bad indices, and on several threads.
 #include <gtest/gtest.h>
 

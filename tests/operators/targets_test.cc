@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnchorTargets and ProposalTargets against their definitions (tests/support/naive_targets.h).
 #include <gtest/gtest.h>
 

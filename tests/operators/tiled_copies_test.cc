@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row-major filters of which an update writes copies in tiles, and whose gradients lie in tiles:
 // the bits of an update of which all is row-major.
 #include <gtest/gtest.h>

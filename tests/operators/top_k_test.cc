@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK beside a full sort, in the order that it promises: the best first, equal ones by index, NaN
 // last.
 #include <gtest/gtest.h>

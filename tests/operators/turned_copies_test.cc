@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters in tiles that an update writes a second time, in turned ones.
 #include <gtest/gtest.h>
 

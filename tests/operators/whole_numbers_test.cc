@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole numbers at the ends of their range: they wrap around on every device, and no division ends
 // the process.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's convolutions against oneDNN's direct ones, and both against float64.
 #include "operators/conv/winograd/winograd.h"
 

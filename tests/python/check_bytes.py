@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A network that was trained on images as bytes predicts in ONNX Runtime, from bytes, what
 `lockstep infer` predicts from pictures.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the operator cases that operators_test wrote (LOCKSTEP_CASE_DIR) in ONNX Runtime.
 
 Usage: check_cases.py CASE_DIR. Exits with 1 when an output differs, 77 (skip) without the oracle.

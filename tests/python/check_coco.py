@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores of boxes against pycocotools: the twelve numbers and the whole arrays of precision and
 recall, to 1e-6, on random sets of results and on hostile ones. Recall of proposals against a few
 lines of NumPy that follow Detectron's definition.

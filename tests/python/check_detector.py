@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small detectors, one training step: PyTorch recomputes every loss and every trained gradient from
 our weights, feeds and samples (anchors, RoIs). Losses agree to 1e-4, gradients to 1e-3.
 

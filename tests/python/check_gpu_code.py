@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the compiler made of the kernels that take most of a step's time:
 
     check_gpu_code.py FOLDER_OF_CUDA OBJECT...

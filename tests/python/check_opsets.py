@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators as opset 18 and newer have them: cases of the newest `onnx`, run by Lockstep.
 
     check_opsets.py LOCKSTEP FOLDER TABLE      TABLE: graph/opset/newer_opsets.cc

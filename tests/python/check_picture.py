@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scaled pictures against PyTorch's bilinear interpolation by the same factor, to 1e-3 of a grey level.
 
     check_picture.py PICTURE_TOOL FOLDER

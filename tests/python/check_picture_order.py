@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pictures of each step by tools/bench/picture_order.py are those of data/detection/order.h.
 
     check_picture_order.py PICTURE_TOOL

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python recipe of docs/trained.md prepares odd pictures as `lockstep infer` does: the scores of a network that
 only hands on its input are the prepared pixels.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small detectors, `lockstep export --portable`: ONNX Runtime finds the same boxes, scores, classes
 and count in a picture as `lockstep run`.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small detectors, one picture: PyTorch recomputes boxes, scores, classes and count from our weights,
 by Detectron's formulas for anchors, decoding, clipping, suppression, thresholds and limits.
 

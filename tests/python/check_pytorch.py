@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks written in PyTorch and exported to ONNX: one `lockstep step` on 1 and on 2 replicas
 against PyTorch's loss, gradients and SGD update, to 1e-4 relative.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the first Python block of docs/bring_your_own.md and the command below it, as printed.
 
     check_snippet.py LOCKSTEP FOLDER DOCUMENT      Exit code 77: no PyTorch whose exporter is dynamo.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks a training step and a checkpoint with the newest Python packages.
 
 Usage: check_step.py LOCKSTEP_BINARY WORK_DIR. Builds steps, combines inference graph and algorithm as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators of detectors against torchvision's: results and gradients, to 1e-5.
 
     check_torchvision.py LOCKSTEP FOLDER [CHECK...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small detectors of every kind, for the checks that recompute what they learn and predict."""
 import os
 import shutil

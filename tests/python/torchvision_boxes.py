@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BoxSuppression and the focal losses against torchvision's; called by check_torchvision.py. A check
 takes its Lockstep and returns the worst relative difference; a box more or less is infinite.
 """

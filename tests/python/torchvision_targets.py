@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AnchorTargets and ProposalTargets against torchvision's box_iou, Matcher and BoxCoder; called by
 check_torchvision.py. A check takes its Lockstep and returns the worst relative difference.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step makes no heap allocation after the first. Every allocation function of the process is
 // replaced by one that counts; what oneDNN allocates inside its own calls (it copies the argument
 // list of a primitive into a map) is counted apart, by the address of the caller.

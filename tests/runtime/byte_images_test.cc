@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images that are fed as bytes: a plan normalises them in one pass, with the bits of the nodes that
 // the step has, and of a batch that was normalised before it was fed.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Casts to float32 and the sums behind them, which leave one dimension, become one node: gradients
 // of biases in 16 bits. The bits are those of two nodes.
 #include <gtest/gtest.h>

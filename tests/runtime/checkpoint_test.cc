@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a session as a file: it goes on with the same bits, or what is wrong is named.
 #include "runtime/state/checkpoint.h"
 

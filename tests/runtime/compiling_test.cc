@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No code is compiled within a step: where memory ends, that is said before the first one.
 // Libraries keep their code, so each test needs a process of its own, as ctest gives it.
 #include <gtest/gtest.h>

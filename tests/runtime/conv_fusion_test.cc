@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions that add another tensor and end in a ReLU: which of them are fused, and that steps
 // then have the bits of the nodes that they stand for, by every kernel that a CPU has for them.
 #include <gtest/gtest.h>

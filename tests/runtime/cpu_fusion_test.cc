@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a CPU's plan fuses gives the bits of the nodes that it stands for, in channel blocks too.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step is fed with and what it answers, by name.
 #include "runtime/feeds.h"
 

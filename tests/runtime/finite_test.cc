@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first number that is none, of every floating type, wherever it stands.
 #include "runtime/finite.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fixed part of plans of small graphs: which nodes it has, and what is kept of them.
 #include <gtest/gtest.h>
 

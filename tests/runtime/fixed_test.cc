@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plan makes of constants and of states that it does not change: once, and again where
 // others changed these.
 #include <gtest/gtest.h>

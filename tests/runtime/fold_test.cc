@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions whose batch norms are folded into convolutions, beside those of single nodes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fused steps give the bits of the nodes they stand for. CPU kernels behind queues show it; the
 // same rewrites are a GPU's.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step on a GPU takes no memory after the first two: the second run is recorded.
 #include <gtest/gtest.h>
 

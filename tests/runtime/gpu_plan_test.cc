@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans for GPUs, made by the GPU's own kernels, without one.
 #include <gtest/gtest.h>
 

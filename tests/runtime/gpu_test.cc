@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only a GPU can show. Without one, every test here is skipped.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One network written for images of several sizes, over one state.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A parameter's copy of 16 bits, which the update writes for the next step, has the bits of a cast
 // in every step.
 #include <gtest/gtest.h>

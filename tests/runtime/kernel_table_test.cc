@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which candidate of a table a node gets, and what is said of the others.
 #include "runtime/kernel_table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches that travel to devices beside a run, with CPU kernels behind queues (queued_cpu.h).
 #include "runtime/exec/large_feeds.h"
 

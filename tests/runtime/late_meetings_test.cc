@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which all-reduces of CPU replicas come at the end of a step.
 #include "runtime/plan/late_meetings.h"
 

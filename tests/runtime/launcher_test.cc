@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the processes of a run meet, by what their launcher says.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a session behaves as beside other programs. Times are given, none is measured.
 #include "runtime/exec/neighbours.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channels that no block divides lie in padded blocks from convolution to convolution, and give the
 // numbers of row-major tensors.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory, aliases, waits: what a plan promises before it runs.
 #include <gtest/gtest.h>
 

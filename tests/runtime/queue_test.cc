@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs on devices that work behind the host's back, with CPU kernels behind queues (queued_cpu.h).
 #include <gtest/gtest.h>
 

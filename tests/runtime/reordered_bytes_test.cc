@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of published networks reorder less than a hundredth of the bytes that they read and write.
 #include <gtest/gtest.h>
 

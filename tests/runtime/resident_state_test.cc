@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A state that holds a batch: each replica has its own rows, and no file does.
 #include <gtest/gtest.h>
 

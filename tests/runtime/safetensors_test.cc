@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of tensors: what is written is read, and whatever is wrong with a file is named.
 #include "runtime/state/safetensors.h"
 

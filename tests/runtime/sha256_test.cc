@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The published vectors: FIPS 180-4's examples, NIST's million of letters, RFC 4231.
 #include "runtime/dist/sha256.h"
 

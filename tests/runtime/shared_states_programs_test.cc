@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of a session that read, copy and change what its replicas keep once.
 #include <gtest/gtest.h>
 

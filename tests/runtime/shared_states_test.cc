@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters that replicas keep once: the same bits, and the same files, as when each has its own.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters that training holds in tiles: the same bits, and the same files, as row-major ones.
 #include <gtest/gtest.h>
 

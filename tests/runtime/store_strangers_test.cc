@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may not speak to the store, what those who may cannot make it do, and where it listens.
 #include <poll.h>
 #include <sys/socket.h>

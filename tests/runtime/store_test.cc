@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store that the processes of a run share: who sets a key first, who is noticed to be gone, and
 // how long keeper and askers have patience with each other.
 #include "runtime/dist/store.h"

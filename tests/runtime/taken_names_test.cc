@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network whose values have the names that passes give theirs: every such name, one at a time.
 #include <gtest/gtest.h>
 

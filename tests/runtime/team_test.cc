@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads that share a kernel's work, and OpenMP's view of them.
 #include "runtime/team.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the waits of a plan are enough, found out without the planner: from the memory of every
 // step's operands.
 #include "runtime/plan/waits.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network whose convolutions run by Winograd's method, trained in all ways that may change
 // its bits and in one that does.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of the CPU's kernel on a number of threads, which may not change a bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a case of the operator harness: its graph, its device, its buffers.
 #pragma once
 

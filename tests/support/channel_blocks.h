@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values moved between row-major order and channel blocks or tiles, one by one.
 #pragma once
 

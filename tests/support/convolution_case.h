@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions and their gradients for tests of kernels, with their results in float64.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks whose batch norms may be folded into convolutions, and their predictions on several
 // kinds of devices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Golden texts in tests/golden. LOCKSTEP_UPDATE_GOLDEN=1 rewrites them.
 #pragma once
 

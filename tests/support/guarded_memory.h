@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that ends where a page begins that nobody may touch.
 #pragma once
 

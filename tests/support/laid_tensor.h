@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in any layout, and a node of a CPU that reads and makes such.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnchorTargets and ProposalTargets by their definitions: every anchor and proposal against every
 // object, all candidates sorted by their keys. Overlaps are rounded to float32, as thresholds and
 // ties are a kernel's.

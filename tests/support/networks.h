@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small networks over 6x6 images of five classes. Each has one property that a step over several
 // replicas or processes could get wrong.
 #pragma once

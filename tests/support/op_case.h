@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operator harness. A folder's test is a table of OpCases; check_case() checks for each one
 //   - the kernel against a naive reference in double,
 //   - guard bytes around every buffer,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A valid case of every operator of our own domain: the basis of hostile operands and of fuzzing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/support/picture_files.h"
 
 #include <webp/decode.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of pictures as other programs write them: bytes in memory.
 #pragma once
 

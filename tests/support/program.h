@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the lockstep binary as a user does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPUs for tests on machines without any: any number of them, each with queues (threads), memory
 // that the host cannot access, and the CPU's kernels. They test everything about devices except the
 // devices' own kernels: waits, copies, recordings.

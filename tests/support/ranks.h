@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several processes of a run as threads of one test, each with its own connections.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training with or without states that replicas keep once, on CPU replicas of a small network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/support/step_feeds.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds for a training step over one batch of images, and the session to run it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over replicas by every algorithm, on any devices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN is not built for ThreadSanitizer: its threads' waits for each other look like races. Tests
 // with several threads per replica take their number from here: one under that sanitizer.
 #pragma once

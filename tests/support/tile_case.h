@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of bfloat16 by matrix tiles, for tests of their kernels.
 #pragma once
 

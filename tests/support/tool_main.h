@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main() of small programs that scripts of tests/python run: an Error is a line on standard
 // error and exit code 2.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small training run with the binary.
 #pragma once
 

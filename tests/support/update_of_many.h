@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CPU's momentum update of many parameters, whose operands and results lie as a test says.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits how wide the vectors of kernels are, which may not change a bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A counting model of text, as a yardstick: the characters that followed each context of up to
 // `order` characters, mixed with those of shorter contexts by Witten and Bell's weights (1991).
 #pragma once

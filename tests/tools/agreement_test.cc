@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which keys processes must have alike, and which a checkpoint remembers.
 #include "tools/train/agreement.h"
 

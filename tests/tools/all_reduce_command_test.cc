@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How gradients are summed, as a user says it: keys and flags.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `lockstep bench` prints, and how it compares with what was recorded.
 #include <gtest/gtest.h>
 

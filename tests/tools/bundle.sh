@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The bundle runs on a machine that has nothing but the C library: bundle.sh SOURCE WORK_FOLDER.
 # Exit code 77: only root can enter another root folder.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train` and its companions with images as bytes: DATA.BYTES.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary as a user meets it: what it prints, what it refuses, what it leaves behind.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of a command line: help, names that are nearly right, keys, completion.
 #include <gtest/gtest.h>
 

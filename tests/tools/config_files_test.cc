@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of a configuration: bases, what is no configuration, and what no text may hold.
 #include <gtest/gtest.h>
 

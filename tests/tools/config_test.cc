@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The configuration: read, written back, explained.
 #include "tools/classification/config.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train` and `lockstep test` for control: cart-pole.
 #include <gtest/gtest.h>
 

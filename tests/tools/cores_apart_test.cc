@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of a cache line between two cores.
 #include "tools/bench/cores_apart.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detectors by command: trained, killed and resumed, over processes, tested, and shown.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report.html's part about detectors: its numbers, pictures, mistakes and curves.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small detector on drawn scenes, trained and used by commands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each family of detectors learns eight scenes by heart, from nothing, as its file in
 // configs/detection says.
 #include <gtest/gtest.h>

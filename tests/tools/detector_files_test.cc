@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys that a detector's command would leave out, and a detector's exported files.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that a detector's commands write beside the user's.
 #include <gtest/gtest.h>
 

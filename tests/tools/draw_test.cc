@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes and names on pictures: where they lie, and that nothing a detector finds can break them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train` with what users bring: a network as ONNX, pictures in folders, weights.
 #include <gtest/gtest.h>
 

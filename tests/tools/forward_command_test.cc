@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep build --forward-only`: files with the forward pass alone, and what reads them.
 #include <gtest/gtest.h>
 

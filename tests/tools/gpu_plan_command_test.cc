@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans for a GPU that is not here, as a user asks for them.
 #include <gtest/gtest.h>
 

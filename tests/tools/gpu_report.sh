@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The GPU report, rehearsed on the CPU from end to end, with stand-ins for the profilers that only a
 # GPU has, and with a third of the operators' tests and a twentieth of those of CUDA's libraries, all of which run elsewhere:
 #   gpu_report.sh SOURCE LOCKSTEP TESTS WORK_FOLDER PYTHON

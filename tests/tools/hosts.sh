@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Two hosts: network namespaces with a wire between them. Training over both gives the bits of
 # training here; when the wire is cut, both sides end in time and say so.
 #   hosts.sh LOCKSTEP FOLDER

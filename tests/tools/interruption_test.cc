@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C and SIGTERM: the step is finished and saved, on every rank the same one.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several processes as a user runs them: what the tests of `lockstep launch` and of ranks started
 // one by one share.
 #pragma once

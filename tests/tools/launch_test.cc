@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several processes as a user runs them, and what the others say when one is lost, stopped, of
 // another mind, or there twice.
 #include <signal.h>

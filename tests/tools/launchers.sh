@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Training under the launchers themselves, whichever are installed, gives the bits of `lockstep launch`;
 # two runs at once and busy ports disturb nobody.
 #   launchers.sh LOCKSTEP FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `lockstep train` says of its steps: lines, metrics.jsonl, TensorBoard.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train` where memory ends: an error by name, at whatever moment that is.
 #include <gtest/gtest.h>
 

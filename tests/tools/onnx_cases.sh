@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # ONNX's own test cases (Debian's libonnx-testdata): none may fail, and no fewer may pass than did.
 # Usage: onnx_cases.sh LOCKSTEP_BINARY. Exit code 77: the data is not installed.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep run` and `lockstep step`: files in, files out, and what they refuse.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The operator cases on another device than the CPU, or on 16-bit floats:
 #   operators_on.sh cpu|gpu|emulated|queues float32|bfloat16|float16 OPERATORS_TEST LOCKSTEP LEFT_OUT
 # An emulated GPU is another program (tests/emulated_gpu). LEFT_OUT is a filter of tests that neither device nor precision

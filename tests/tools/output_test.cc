@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard output that cannot be written: nobody believes that a command succeeded whose output is
 // lost, and nothing else is lost.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The Debian package holds what a user looks for, names what it needs, and runs from where it is unpacked:
 #   package.sh SOURCE BUILD FOLDER VERSION
 # Exit code 77: no tools of Debian's here.

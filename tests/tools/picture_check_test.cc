@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The look at all headers before a run: what is named, and what is no fault of a picture.
 #include "tools/train/picture_check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of one's own pictures by command: what is counted, what is left out, and what becomes of
 // pictures that cannot be read.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps as files: built, looked into, planned, refused.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A short run in bfloat16 learns what one in float32 learns.
 #include <regex>
 

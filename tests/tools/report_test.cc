@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report.html: what it says of a run that goes on, has ended, was resumed or failed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train --resume`: the same bits as never stopping, or what differs by name.
 #include <gtest/gtest.h>
 

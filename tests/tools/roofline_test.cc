@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations of a step against published counts, and the rates that a machine reaches.
 #include "tools/bench/roofline.h"
 

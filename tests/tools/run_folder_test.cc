@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where runs lie: no run is overwritten, resuming goes on in the right one, two never share one.
 #include <gtest/gtest.h>
 

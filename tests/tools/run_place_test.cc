@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which folder a run works in: one that is busy, a link, one whose newest checkpoint is gone.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of pictures that has changed since a run began, or differs between its processes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train` gives the same run in one process and over several: each property that a network
 // of its kind can have. It takes networks of one loss and one input, so two losses and an integer
 // input (but for labels) are tried below the command only: tests/builders/same_run_test.cc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One declaration of a key serves every command: what it takes, what it refuses, what it becomes.
 #include <gtest/gtest.h>
 

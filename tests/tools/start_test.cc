@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run as most begin: a file and nothing else. Sanitized builds run it too, of all the command.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step under another framework's names, as a user asks for it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that are stopped, for a while and for good, in the middle of a run and at its end.
 #include <signal.h>
 #include <unistd.h>

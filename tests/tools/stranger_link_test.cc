@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stranger who is the first to connect to a port of Gloo's, in the moment when there is one.
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Strangers at the store's port during a run of two processes: the same bits, no more memory, and
 nothing listens that was not asked to.
   strangers.py LOCKSTEP FOLDER [--connections N] [--rounds N] [--iterations N] ..

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums on auxiliary devices, as a user asks for them: AUX_DEVICES, --aux-devices.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The character model of configs/text/docs_lstm.yaml against counting models of the same text: this
 // repository's documents and headers.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep train`, `test` and `infer` of language models, as a user runs them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lockstep export`, `test` and `infer`: what a trained network says, and what is refused.
 #include <gtest/gtest.h>
 

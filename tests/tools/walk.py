@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The README's walk from a model to the executor's loop: each file exists and defines the function named. Links and
 tests that pages name exist, too."""
 import pathlib

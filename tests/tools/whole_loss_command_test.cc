@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TRAIN.WHOLE_LOSS: one more number of each step, in every task that it fits.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that commands are told to write by -o: none replaces a device, a link or an input.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures with COCO annotations as torchvision's detectors take them, and their score."""
 import contextlib
 import io

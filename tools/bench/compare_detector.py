@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Faster R-CNN on generated pictures, trained by Lockstep and by torchvision on this machine.
 
     python3 -m venv build/peer

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """RoI pooling from a feature pyramid by Lockstep and by torchvision on this machine, in one run.
 
     tools/bench/compare_torchvision.py [--rounds 3] [--lockstep build/release/lockstep]

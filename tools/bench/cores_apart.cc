@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/cores_apart.h"
 
 #include <pthread.h>

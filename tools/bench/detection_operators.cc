@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of detectors at 800 x 1344 on one thread: what their kernels take, without the
 // copies of feeds and fetches.
 #include <algorithm>

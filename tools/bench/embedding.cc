@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a network with a large embedding, whose gradient is summed as a whole or by its rows.
 #include <iomanip>
 #include <iostream>

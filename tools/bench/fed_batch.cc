@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/fed_batch.h"
 
 #include "tools/bench/random_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A made-up batch in the host's memory, which travels to the devices at every step.
 #pragma once
 

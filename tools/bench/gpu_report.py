@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests and measures Lockstep on this machine's GPU, in stages that fit a rented half hour.
 
     python3 tools/bench/gpu_report.py --out report               from a build, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several functions timed in turns, so that disturbances affect all alike.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `lockstep bench train-step` trains.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pictures of a detector's training steps, as data/detection/order.h orders them."""
 import itertools
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch that is loaded once against the same minibatches fed from the host at every step.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step could take at best on a machine: its operations at the rate of a large product of
 // matrices, its bytes at the rate of a sweep over memory.
 #pragma once

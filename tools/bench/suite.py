@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Training steps of Lockstep and of PyTorch on this machine, in one run and as one table.
 
     tools/bench/suite.py --python PYTHON_WITH_TORCH [--models resnet50:16,mlp:16] [--rounds 5]

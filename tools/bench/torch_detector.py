@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torchvision's Faster R-CNN with the network that a Detectron YAML file describes to Lockstep.
 
 Written for ResNet18 with group norm, a feature pyramid and a box head of two layers.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times one way to take a training step in PyTorch with bfloat16; gpu_report.py starts it.
 
     torch_gpu_step.py MODEL BATCH STEPS WAY [--device cpu] [--compile-mode MODE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The networks of Lockstep's benchmarks, as PyTorch modules."""
 from torch import nn
 

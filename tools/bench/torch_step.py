@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One way to take a training step in PyTorch; tools/bench/suite.py starts one process for each.
 
     torch_step.py MODEL BATCH THREADS [--compiled] [--channels-last] [--bfloat16] [--ranks N]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys for training classifiers, besides those of the step: a table for each subject.
 #include "data/dataset.h"
 #include "graph/listed.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory for a configuration's images, checked before allocation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The held-out images, and the test of a network in training on them.
 #pragma once
 

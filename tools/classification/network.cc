@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/classification/network.h"
 
 #include "builders/net/imported.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CONFIG.yaml and the files it includes by `_BASE_: other.yaml` or `_BASE_: [a.yaml, b.yaml]`.
 #pragma once
 

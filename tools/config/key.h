@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys of a configuration. Each is declared once, as a row: the place of its value, how to read and
 // print it, its range, its meaning. The reader, the commands' flags, the reference page, a run's
 // own configuration, checkpoints and the agreement of processes all use these rows.

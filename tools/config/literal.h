@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's literals of lists, as Detectron's files have them: (800,), ['a', 'b'], ().
 #pragma once
 

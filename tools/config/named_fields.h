@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields of named sections as keys: DATASETS.mine.IMAGES.
 #pragma once
 

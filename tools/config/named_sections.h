@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The value of a key whose section has names of the user's choice, each with the same fields, which
 // are texts: DATASETS: {mine: {IMAGES: folder, ANNOTATIONS: file.json}}.
 #pragma once

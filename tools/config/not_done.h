@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys with a wish that this version does not fulfil (KeyFacts::not_done).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the values of keys came from, and what is to be said about them.
 #pragma once
 

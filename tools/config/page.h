@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Documentation of keys.
 #pragma once
 

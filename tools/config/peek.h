@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A first look at a CONFIG.yaml, before it is known which table of keys applies.
 #pragma once
 

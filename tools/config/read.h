@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads keys' values from a CONFIG.yaml and from a command line. Throws for an unknown key, naming
 // the nearest one, and for a value of the wrong kind or out of range, naming the key.
 #pragma once

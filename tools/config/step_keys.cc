@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys of a step. An option of the step is a field of DataParallelOptions and a row here.
 #include <algorithm>
 

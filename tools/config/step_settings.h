@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings of a training step, from a CONFIG.yaml or a command line.
 #pragma once
 

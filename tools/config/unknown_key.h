@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words that should be keys but are none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/config/yaml.h"
 
 #include <yaml-cpp/depthguard.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML as configurations use it: one document, plain tags, no control characters. Errors name the
 // place and are in words for people who never read YAML's specification.
 #pragma once

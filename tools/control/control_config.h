@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The YAML configuration of `lockstep train` for control: a network that learns which actions to
 // take in an environment.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys for control, besides those of the step.
 #include "graph/listed.h"
 #include "tools/control/control_config.h"

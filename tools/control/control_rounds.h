@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The iterations of a run that learns to control: each collects steps of all environments with the
 // present policy, loads them onto the devices, and sweeps over them several times.
 #pragma once

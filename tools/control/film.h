@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An episode in HTML: as an animation and as a strip of stills, in SVG.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Episodes of all processes of a run, and sums over what all of them have collected.
 #pragma once
 

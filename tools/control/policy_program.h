@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The predictions of a session's network, with its present parameters, on all replicas of this
 // process.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file's learning rate is meant for the images of its step. With other images, the linear rule
 // keeps what training does with each image: the rate grows with them, iterations shrink.
 #include "tools/detection/batch_fit.h"

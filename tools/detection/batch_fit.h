@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The learning rates of a file, for the images of a step.
 #pragma once
 

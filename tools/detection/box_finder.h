@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds boxes in pictures with a detector's current parameters, in several pictures at once.
 #pragma once
 

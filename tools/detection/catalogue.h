@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data sets that Detectron knows by name, and where they lie below its folder of data.
 #pragma once
 

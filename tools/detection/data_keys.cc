@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DATASETS, DATA_DIR, DATA and SCENES: what the names of data sets mean.
 #include "graph/error.h"
 #include "graph/listed.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data sets of a detector's configuration, by name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The YAML configuration of a detector: the keys of Detectron with its defaults, and ours beside
 // them. What changes a network is in models/detection/options.h; the rest is here.
 #pragma once

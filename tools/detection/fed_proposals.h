@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals from files, for networks without an RPN.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that a detector's file names: bodies, heads, blocks. A name may carry any of the
 // module prefixes that Detectron accepted; here each has one spelling, Detectron's own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a detector predicts from its body's features.
 #include "tools/config/one_of.h"
 #include "tools/detection/key_tables.h"

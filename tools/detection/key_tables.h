@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of a detector's keys, a file for each group of sections.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network of a detector's configuration, for pictures of one padded size: graphs have fixed
 // shapes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a detector is, and what its body is made of.
 #include "tools/detection/key_tables.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys that Detectron does not have.
 #include "graph/error.h"
 #include "tools/detection/key_tables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A warning about networks whose results depend on the padding of pictures.
 #pragma once
 

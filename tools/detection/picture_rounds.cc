@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/detection/picture_rounds.h"
 
 #include <algorithm>

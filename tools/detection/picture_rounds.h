@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pictures that a detector looks at, in rounds: pictures of one padded size, one for each
 // replica.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // proposals.safetensors: the boxes that an RPN has found in the pictures of a data set, which Fast
 // R-CNN trains on and is tested with.
 //   boxes      [N, 4] float32   left, top, right, bottom in the picture; half-open

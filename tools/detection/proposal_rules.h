@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the proposals of a file are used, by Detectron's rules.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detectron's keys that lie in no section, and those that have no effect here.
 #include "tools/detection/key_tables.h"
 

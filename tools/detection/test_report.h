@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is said of a test of a detector: numbers, a line, and the part of report.html.
 #pragma once
 

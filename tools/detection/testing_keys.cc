@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TEST: detection, scores, and tests on transformed images.
 #include "tools/config/one_of.h"
 #include "tools/detection/data_sets.h"

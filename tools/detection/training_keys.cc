@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TRAIN and DATA_LOADER.
 #include "tools/detection/data_sets.h"
 #include "tools/detection/key_tables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MODEL.TYPE decides by which table of keys a CONFIG.yaml is read.
 #pragma once
 

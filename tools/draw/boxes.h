@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes drawn on a picture, with what they are called.
 #pragma once
 

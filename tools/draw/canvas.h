@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cairo on an image: its objects and its errors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Colours of classes, far apart for neighbours and light enough to be seen on dark ground.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures with boxes made larger, smaller or cut out, so that people see what there is to see.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of boxes, each on a tab of its box's colour.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Printers of Lockstep's small types for gdb: gdb -x tools/gdb/lockstep.py PROGRAM
 
 Value prints as `value 7` or `none`; Dims as `[2,3]`; TensorDesc as in the library's own messages, `float32[2,3]/c16`.

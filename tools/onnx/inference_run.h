@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the inference graph of any model once, on the CPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user's ONNX file: a network, possibly with its loss.
 #pragma once
 

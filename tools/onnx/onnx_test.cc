@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep onnx-test: ONNX's own backend test cases.
 #include <CLI/CLI.hpp>
 #include <algorithm>

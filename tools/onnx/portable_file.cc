@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/onnx/portable_file.h"
 
 #include "graph/io.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep run: inference of any ONNX model.
 #include <CLI/CLI.hpp>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep step: one training step of any ONNX model whose graph computes a loss.
 #include <CLI/CLI.hpp>
 #include <algorithm>

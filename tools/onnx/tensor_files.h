@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors by name in a folder: NAME.npy, or NAME.pb in ONNX's format; a / in a name is %2F. A
 // graph's inputs may also be called input_0.pb, input_1.pb, ... by position.
 #pragma once

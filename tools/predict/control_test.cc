@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores a policy on fresh episodes, in which it takes the likeliest action.
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds objects in pictures with a detector, and draws them.
 #include <algorithm>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores a detector's weights on each data set of TEST.DATASETS, and writes what it has found.
 #include <algorithm>
 #include <filesystem>

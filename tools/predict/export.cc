@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep export: a trained network from a run.
 #include <CLI/CLI.hpp>
 #include <filesystem>

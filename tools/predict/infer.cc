@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep infer: looks at pictures with a trained network, and classifies them or finds objects;
 // continues texts.
 #include <CLI/CLI.hpp>

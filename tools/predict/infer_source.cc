@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/predict/infer_source.h"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network that the first word of `lockstep infer` names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/predict/output_folder.h"
 
 #include <fcntl.h>

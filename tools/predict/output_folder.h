@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder that `--out` of `infer` and `test` names, which may hold files of the user's own.
 #pragma once
 

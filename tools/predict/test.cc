@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep test: scores trained weights on the held-out images or text, or on fresh episodes.
 #include <CLI/CLI.hpp>
 #include <filesystem>

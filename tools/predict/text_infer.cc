@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Continues texts with a language model.
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores a language model's weights on the held-out text.
 #include <filesystem>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trained network with its image preparation and classes: the contents of model.onnx.
 #pragma once
 

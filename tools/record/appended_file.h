@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that grows during a run. A full disk does not end the run: unwritten text is kept and
 // written with the next.
 #pragma once

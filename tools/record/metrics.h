@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // metrics.jsonl: one JSON object per line, appended during training.
 #pragma once
 

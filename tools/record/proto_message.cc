@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/record/proto_message.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protocol buffers, encoded by hand: the few kinds of fields in TensorBoard's messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorBoard event files: TFRecord frames around Event messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorBoard values other than scalars: entries of a Summary that name their plugin.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Line charts in HTML. Lines are SVG and stretch with the page; text keeps its size. Numbers are
 // shown under the pointer, with or without a script.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chart's axis: positions of values, and the values to label.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of report.html about a test: images, classes, and confusions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of report.html about a test of a detector: precision, recall, classes, pictures and
 // mistakes; or of the proposals of one that only makes those.
 #pragma once

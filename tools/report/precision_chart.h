@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precision against recall, as a chart.
 #pragma once
 

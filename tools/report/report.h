@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report.html: a run on one self-contained page.
 #pragma once
 

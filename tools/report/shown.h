@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What report.html shows of a detector: pictures with their objects and detections, and mistakes
 // cut out of their pictures.
 #pragma once

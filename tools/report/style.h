@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The style of report.html, and a short script that shows numbers under the pointer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The YAML configuration of `lockstep train` for language models.
 #pragma once
 

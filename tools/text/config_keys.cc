@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys for training language models, besides those of the step: a table for each subject.
 #include "graph/listed.h"
 #include "tools/text/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/text/corpus.h"
 
 #include "runtime/dist/agree.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a configuration: read, numbered, divided into what is trained on and what is held
 // out.
 #pragma once

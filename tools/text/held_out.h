@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The test of a language model on its held-out text.
 #pragma once
 

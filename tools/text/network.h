@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training step of a language model's configuration, and what its files say of its text.
 #pragma once
 

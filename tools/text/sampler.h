@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text written by a language model, character by character.
 #pragma once
 

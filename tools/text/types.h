@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MODEL.TYPE of language models, whose CONFIG.yaml has a table of keys of its own.
 #pragma once
 

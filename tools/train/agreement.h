@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of the configuration that must be equal on all processes of a run. Folders, threads, and
 // the choice of devices may differ (KeyFacts::own, alike).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network's amount of computation.
 #pragma once
 

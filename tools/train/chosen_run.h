@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice of a series' run: the newest that has what a command needs.
 #pragma once
 

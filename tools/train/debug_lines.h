@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of `train --debug` on a step before its first run.
 #pragma once
 

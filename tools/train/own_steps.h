@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process's share of the steps of a run.
 #pragma once
 

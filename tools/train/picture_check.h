@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A look at the pictures before anything is trained on them.
 #pragma once
 

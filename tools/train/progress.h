@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress output: one line that is rewritten on a terminal, otherwise plain lines.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a task's configuration, apart from what only detectors have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The configuration in a checkpoint: the keys that decide the meaning of its numbers
 // (KeyFacts::remembered). Other keys may change between sessions.
 #pragma once

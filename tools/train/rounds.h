@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a run that are more than one minibatch from a source: in each the task itself gathers a
 // batch, perhaps with the help of the network, and takes as many steps of the session as it likes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run folders. The runs of one configuration are a run series: OUTPUT_DIR, OUTPUT_DIR.2,
 // OUTPUT_DIR.3, ..; none is ever overwritten.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder of a run, and the checkpoint it resumes.
 #pragma once
 

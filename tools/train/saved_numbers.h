@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers in the metadata of checkpoints and weights. Errors name the file and the key.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Non-finite losses, and the search for their origin. All processes of a run make the same calls
 // after the same steps, and get the same answers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every training run is told, whatever it trains.
 #pragma once
 

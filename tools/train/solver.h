@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SOLVER.TYPE: a run's optimiser, and the numbers of all optimisers.
 #pragma once
 

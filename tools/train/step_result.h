@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step of a run tells.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run trains: the part of a training run that classification and detection do not share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lockstep train: the loop around a TrainingRun, and its files.
 #include <CLI/CLI.hpp>
 #include <algorithm>

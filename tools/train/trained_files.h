@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run's results for users of its network: model.onnx at the end, best.onnx and best.safetensors
 // at every best held-out result.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/train/training_log.h"
 
 #include <algorithm>

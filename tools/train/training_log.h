@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The log of a run's steps: lines on the terminal, rows of metrics.jsonl, TensorBoard events. With
 // several processes all make the same calls; rank 0 writes.
 #pragma once

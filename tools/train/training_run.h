@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One training run: model, data, session, and the files in its folder.
 #pragma once
 

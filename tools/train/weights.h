@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading weights by name from other files.
 #pragma once
 

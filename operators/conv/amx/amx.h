@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of bfloat16 by matrix tiles (AMX): candidates before oneDNN's, whose own read and
 // write channels last, a layout that plans for CPUs do not know. Threads do not change a bit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for one kind of processor: nothing here may be shared with other files, hence no
 // function of the standard library.
 #include "operators/conv/amx/pixels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of bfloat16 by matrix tiles (AMX) over channel blocks. A tile has 16 rows of 64
 // bytes; a product adds 16 x 32 times 32 x 16 numbers to 16 x 16 floats.
 //

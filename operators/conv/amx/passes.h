@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The passes of a convolution by matrix tiles, over threads. Threads do not change a bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loops share. For files that are compiled for processors with AMX: nothing here may be
 // used by others, hence no function of the standard library.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How convolutions and their gradients by the data become sums over the planes that loops.h packs.
 #pragma once
 

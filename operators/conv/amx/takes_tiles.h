@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all candidates refuse that compute by matrix tiles.
 #pragma once
 

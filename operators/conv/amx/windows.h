@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images of few channels would fill planes of 32 channels with zeros. What a window sees of one
 // fills a plane's pixel instead, and the convolution becomes one of 1x1 windows.
 #pragma once

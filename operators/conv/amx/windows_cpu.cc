@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first convolution of a network, and the gradient of its filters.
 #include "operators/conv/amx/amx.h"
 #include "operators/conv/amx/passes.h"

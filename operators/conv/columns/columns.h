@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of row-major tensors as products of weights and columns (loops.h), for channels that
 // fill no blocks: LeNet's 1, 20 and 50. oneDNN's kernels for them repeat work or reorder. A
 // candidate before oneDNN's. Neither threads nor lanes change a bit of its results; lanes decide

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of a convolution by matrix products, written once (loops_of.h) and compiled for each
 // kind of processor. They read and write row-major planes, of any number of channels.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, loads and stores
 // of the first few lanes, 16 of them halved to 8, and as many registers as kRows x kVectors sums
 // need, or kRows x kFewAtOnce rows of 16.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for any processor, unlike the loops.
 #include "operators/conv/columns/loops.h"
 

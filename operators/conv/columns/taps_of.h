@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a window sees of a plane at one tap after the other: read to columns, or added from them.
 // P: as in loops_of.h; it only keeps one processor's functions apart from another's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of the filters of a 1x1 convolution in bfloat16:
 //
 //   dw[output][input] = the sum over pixels of dy[pixel][output] * x[pixel][input]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of the filters of 1x1 convolutions in bfloat16, on processors that multiply it but have
 // no matrix unit: a candidate before oneDNN's, which reaches two thirds of their speed there.
 // Threads do not change a bit.

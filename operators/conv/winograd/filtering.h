@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minimal filtering F(4, 3) after Winograd: 4 outputs of a filter with 3 taps from 6 inputs by 6
 // multiplications instead of 12. Twice, along rows and columns, 36 instead of 144.
 //

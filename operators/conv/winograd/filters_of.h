@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transforms of filters and of their gradients, an item of the loops (loops.h) at a time.
 //
 // P::every_fourth_row has four floats of each of its rows, and P::transpose exchanges rows and

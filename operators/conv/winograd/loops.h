@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of a Winograd convolution, written once (loops_of.h) and compiled for each kind of
 // processor. All of them work on vectors of neighbouring channels.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, and as many
 // registers as kRows rows of two sums need (and what filters_of.h wants).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of 3x3 windows with a quarter of the multiplications, at twice the rounding error: a
 // candidate before oneDNN's. Neither threads nor the width of vectors change a bit.
 #pragma once

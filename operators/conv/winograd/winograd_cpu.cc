@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/winograd/winograd.h"
 
 #include "operators/conv/epilogue.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the work of a Winograd convolution is divided, and its memory. None of this changes results.
 //
 // Usually all filters are transformed once, and tiles come in turns that stay in the cache between

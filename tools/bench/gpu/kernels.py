@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stage c: the kernels that take most of a step, under the profiler of CUDA's toolkit."""
 import csv
 import os

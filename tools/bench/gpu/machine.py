@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs and their surroundings: in a build, in a bundle, under profilers."""
 import glob
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one stage of a GPU report has found: a file in the report's folder, written as it grows."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stage d: a training step beside PyTorch's in bfloat16, taking turns."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stages b and f: what Lockstep's training steps take, without a peer."""
 import json
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stages a and e: tests that only a GPU can show, in the order that finds most first."""
 import os
 import time

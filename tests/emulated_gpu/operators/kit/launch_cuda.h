@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands in the place of operators/kit/launch_cuda.h where GPU kernels are compiled for the host:
 // what is put into a stream is run by the thread behind it, thread by thread of the grid.
 #pragma once
