@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kPicture = "picture";
-constexpr const char* kClasses = "classes";
+constexpr const char* kClassNames = "classes";
 
 json parsed(const TrainingModel& model, const char* key, const std::string& path) {
   const auto found = model.metadata.find(key);
@@ -62,11 +62,11 @@ Preparation preparation_of(const TrainingModel& model, const std::string& path) 
 }
 
 std::vector<std::string> classes_of(const TrainingModel& model, const std::string& path) {
-  const json said = parsed(model, kClasses, path);
+  const json said = parsed(model, kClassNames, path);
   try {
     return said.get<std::vector<std::string>>();
   } catch (const json::exception&) {
-    fail(path, ": the metadata 'lockstep.", kClasses, "' is not a list of names: ", said.dump());
+    fail(path, ": the metadata 'lockstep.", kClassNames, "' is not a list of names: ", said.dump());
   }
 }
 
@@ -133,7 +133,7 @@ std::map<std::string, std::string> picture_metadata(const Dataset& data) {
                           {"mean", written(p.mean)},
                           {"deviation", written(p.deviation)}}
                          .dump()},
-          {kClasses, names.dump(-1, ' ', false, replace)}};
+          {kClassNames, names.dump(-1, ' ', false, replace)}};
 }
 
 TrainedNetwork load_trained(const std::string& path) {
