@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a GPU can show. Without one, every test here is skipped.
+// Tests that need a GPU, and are skipped without one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
