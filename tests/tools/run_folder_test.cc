@@ -5,27 +5,12 @@
 #include <csignal>
 #include <filesystem>
 
-#include "data/image.h"
-#include "tests/support/training_command.h"
+#include "tests/tools/run_folder_fixture.h"
 
 namespace lockstep::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-class RunFolder : public TrainingCommand {
- protected:
-  Outcome quick(const std::string& run, std::vector<std::string> more = {}) {
-    more.insert(more.end(), {"SOLVER.MAX_ITER", "7"});
-    return train(run, more);
-  }
-  // A picture to look at.
-  std::string drawn_digit() {
-    const std::string path = folder / "digit.png";
-    write_file(path, png_of({28, 28, std::vector<uint8_t>(3 * 28 * 28, 40)}));
-    return path;
-  }
-};
 
 TEST_F(RunFolder, EveryRunGetsTheNextOne) {
   ASSERT_EQ(quick("runs/digits").exit_code, 0);
@@ -71,48 +56,6 @@ TEST_F(RunFolder, ResumingTakesTheNewestOrTheOneNamed) {
   fs::create_directories(folder / "run.3");
   write_file(folder / "run.3/notes.txt", "");
   expect_refused(train("run", {"--resume", folder / "run.3"}), {"/run.3' contains no checkpoint"});
-}
-
-TEST_F(RunFolder, OfAStartThatWasKilledIsTakenByTheNext) {
-  ASSERT_EQ(quick("run").exit_code, 0);
-  fs::create_directories(folder / "run.2");
-  write_file(folder / "run.2/.lock", "1\n");
-  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
-  EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.err;
-  ASSERT_EQ(quick("run").exit_code, 0);
-  EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
-}
-
-// A start that was killed before its first step, with all that it had written.
-TEST_F(RunFolder, OfAKilledStartWithFilesIsTakenByTheNextToo) {
-  ASSERT_EQ(quick("run").exit_code, 0);
-  ASSERT_EQ(quick("run").exit_code, 0);
-  const fs::path killed = folder / "run.2";
-  for (const char* result :
-       {"checkpoint.safetensors", "best.onnx", "best.safetensors", "model.onnx"})
-    fs::remove(killed / result);
-  fs::remove(killed / "checkpoint.previous.safetensors");
-  write_file(killed / "metrics.jsonl", "");
-  write_file(killed / "step.onnx.tmp", "half");
-  const std::string events = "events.out.tfevents.1.1.lockstep";
-  write_file(killed / events, "");
-  const std::string lock = read_file(killed / ".lock");
-  // A step was done: there is something to look at.
-  ASSERT_NE(lock.find("begun"), std::string::npos);
-  ASSERT_EQ(quick("run").exit_code, 0);
-  EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
-  fs::remove_all(folder / "run.3");
-  write_file(killed / ".lock", "1\n");
-  ASSERT_EQ(quick("run").exit_code, 0);
-  EXPECT_TRUE(fs::exists(killed / "model.onnx"));
-  EXPECT_FALSE(fs::exists(killed / events)) << "of the start before";
-  EXPECT_FALSE(fs::exists(folder / "run.3"));
-  // The same files without a lock are somebody else's.
-  fs::create_directories(folder / "run.3");
-  write_file(folder / "run.3/config.yaml", "mine");
-  ASSERT_EQ(quick("run").exit_code, 0);
-  EXPECT_EQ(read_file(folder / "run.3/config.yaml"), "mine");
-  EXPECT_TRUE(fs::exists(folder / "run.4/model.onnx"));
 }
 
 // One that failed has no checkpoint, but a report that says why.
@@ -241,52 +184,6 @@ TEST_F(RunFolder, OfOtherSettingsIsNotResumed) {
   EXPECT_FALSE(fs::exists(folder / "run.3"));
 }
 
-// Killed after a row of metrics and before a checkpoint: kept, passed over, and begun again by a
-// scheduler.
-TEST_F(RunFolder, OfARunThatWasKilledEarlyIsPassedOver) {
-  ASSERT_EQ(quick("run").exit_code, 0);
-  const std::vector<std::string> late{"OUTPUT_DIR", folder / "run",    "TRAIN.SNAPSHOT_ITERS",
-                                      "1000000",    "SOLVER.MAX_ITER", "1000000"};
-  std::vector<std::string> words{"train", config()};
-  words.insert(words.end(), late.begin(), late.end());
-  Program run(words);
-  ASSERT_TRUE(run.wait_for("iter      5"));
-  const std::vector<std::string> test{"test", config(), "OUTPUT_DIR", folder / "run"};
-  EXPECT_NE(run_lockstep(test).err.find("passed over: " + (folder / "run.2")), std::string::npos)
-      << "it has no checkpoint yet";
-  for (const char* resume : {"auto", ""}) {
-    std::vector<std::string> more{"--resume"};
-    if (*resume != 0) more.emplace_back(resume);
-    expect_refused(train("run", more), {"/run.2' is in use by another run, process "});
-  }
-  run.send_signal(SIGKILL);
-  EXPECT_EQ(run.finish().exit_code, 128 + 9);
-  EXPECT_FALSE(read_file(folder / "run.2/metrics.jsonl").empty());
-  const Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
-  EXPECT_EQ(longer.exit_code, 0) << longer.err;
-  EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.out;
-  ASSERT_EQ(quick("run").exit_code, 0);
-  EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
-  fs::remove_all(folder / "run.3");
-  fs::remove_all(folder / "run");
-  Outcome again = train("run", {"--resume", "auto", "SOLVER.MAX_ITER", "7"});
-  EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_NE(again.err.find("begins again in " + (folder / "run.2")), std::string::npos);
-  EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
-}
-
-// Ctrl-C saves, also before the first checkpoint would be due.
-TEST_F(RunFolder, OfARunThatWasInterruptedEarlyGoesOn) {
-  Program run({"train", config(), "OUTPUT_DIR", folder / "runs/a", "TRAIN.SNAPSHOT_ITERS",
-               "1000000", "SOLVER.MAX_ITER", "1000000"});
-  ASSERT_TRUE(run.wait_for("iter      5"));
-  EXPECT_FALSE(fs::is_symlink(folder / "runs/latest")) << "there is nothing to use yet";
-  run.send_signal(SIGINT);
-  EXPECT_EQ(run.finish().exit_code, 130);
-  EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
-  EXPECT_EQ(run_lockstep({"export", folder / "runs/latest", "-o", folder / "a.onnx"}).exit_code, 0);
-}
-
 TEST_F(RunFolder, MayBeNamedByALink) {
   ASSERT_EQ(quick("runs/a").exit_code, 0);
   for (int more : {8, 9}) {
@@ -325,66 +222,6 @@ TEST_F(RunFolder, IsOneRunsAlone) {
                  {"/run' is in use by another run, process "});
   run.send_signal(SIGTERM);
   EXPECT_EQ(run.finish().exit_code, 143);
-}
-
-TEST_F(RunFolder, OfARunThatCouldNotBeginIsNotLeft) {
-  ASSERT_EQ(quick("run").exit_code, 0);
-  expect_refused(quick("run", {"MODEL.WEIGHTS", folder / "none.safetensors"}),
-                 {"none.safetensors"});
-  EXPECT_FALSE(fs::exists(folder / "run.2"));
-  // Nor the folders above it, unless they were there before or hold something else.
-  const std::vector<std::string> refused{"MODEL.WEIGHTS", folder / "none.safetensors"};
-  expect_refused(quick("new/deep/run", refused), {"none.safetensors"});
-  EXPECT_FALSE(fs::exists(folder / "new"));
-  fs::create_directories(folder / "old");
-  expect_refused(quick("old/deep/run", refused), {"none.safetensors"});
-  EXPECT_TRUE(fs::is_empty(folder / "old"));
-  ASSERT_EQ(quick("new/deep/run").exit_code, 0);
-  expect_refused(quick("new/other/run", refused), {"none.safetensors"});
-  EXPECT_FALSE(fs::exists(folder / "new/other"));
-  EXPECT_TRUE(fs::exists(folder / "new/deep/run/model.onnx"));
-}
-
-// The first batch cannot be read: whoever tries again finds no empty folders. The network is large
-// enough that its weights lie in step.onnx.data.
-TEST_F(RunFolder, OfARunWhoseFirstBatchIsBadIsNotLeft) {
-  for (const char* part : {"train", "val"})
-    for (const char* name : {"a", "b"}) {
-      const std::string into = folder / (std::string("pictures/") + part + "/" + name);
-      fs::create_directories(into);
-      for (int i = 0; i < 8; ++i) fs::copy(drawn_digit(), into + "/" + std::to_string(i) + ".png");
-    }
-  const std::string config = folder / "pictures.yaml";
-  write_file(config,
-             "MODEL: {TYPE: mlp, HIDDEN: [400], NUM_CLASSES: 2}\nTRAIN: {BATCH_SIZE: 16}\n"
-             "DATA: {NAME: image_folder, ROOT: " +
-                 (folder / "pictures") + ", IMAGE_SIZE: 16}\nSOLVER: {MAX_ITER: 3}\n");
-  const std::string broken = folder / "pictures/train/a/3.png", whole = read_file(broken);
-  write_file(broken, whole.substr(0, whole.size() / 2));
-  const std::vector<std::string> words{"train", config, "OUTPUT_DIR", folder / "new/run"};
-  for (int tries = 0; tries < 2; ++tries) {
-    expect_refused(run_lockstep(words), {"train/a/3.png"});
-    EXPECT_FALSE(fs::exists(folder / "new"));
-  }
-  std::vector<std::string> both{"launch", "-n", "2", "--", "lockstep"};
-  both.insert(both.end(), words.begin(), words.end());
-  EXPECT_EQ(run_lockstep(both).exit_code, 2);
-  EXPECT_FALSE(fs::exists(folder / "new"));
-  write_file(broken, whole);
-  // Rank 1 alone fails.
-  std::vector<std::string> one{
-      "launch", "-n", "2", "--", "sh", "-c", R"(exec "$@" DATA.ROOT "$0$RANK")"};
-  one.insert(one.end(), {folder / "pictures", run_path()});
-  one.insert(one.end(), words.begin(), words.end());
-  fs::copy(folder / "pictures", folder / "pictures0", fs::copy_options::recursive);
-  const Outcome without_pictures = run_lockstep(one);
-  EXPECT_EQ(without_pictures.exit_code, 2);
-  EXPECT_NE(without_pictures.out.find("there is no folder '" + (folder / "pictures1")),
-            std::string::npos)
-      << without_pictures.out;
-  EXPECT_FALSE(fs::exists(folder / "new"));
-  EXPECT_EQ(run_lockstep(words).exit_code, 0);
-  EXPECT_TRUE(fs::exists(folder / "new/run/step.onnx.data"));
 }
 
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {
