@@ -35,23 +35,34 @@ class GradientAndCopies {
   }
 
   const UpdateOrder& order() const { return order_; }
-  const WrittenCopies& copies() const { return copies_; }
 
   // Reads a piece's gradient, if it lies in squares.
   void begin(const UpdatePiece& piece, const Tensor& gradient, PieceRows& rows) const {
     if (squares_) squares_->read(piece, gradient.data, rows.all());
   }
-  // The gradient of a range, which is in this row of the piece.
-  void read(const Tensor& gradient, int64_t first, int64_t count, int64_t row, PieceRows& rows,
-            float* to) const {
-    as_its_type(gradient, [&]<class From>(const From* from) {
-      if (gradient_ && !squares_)
-        return gradient_->each(first, count, [&](int64_t n, int64_t place) {
-          to[n] = static_cast<float>(from[place]);
-        });
-      const From* const here = squares_ ? rows.at<From>(row) : from + first;
-      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(here[i]);
+  // Reads the gradient of a range, which is in this row of the piece. No rule of an update is known
+  // here: compiled once, not into the loops of every rule.
+  [[gnu::noinline]] void read(const Tensor& gradient, int64_t first, int64_t count, int64_t row,
+                              PieceRows& rows, float* to) const {
+    widest([&] {
+      as_its_type(gradient, [&]<class From>(const From* from) {
+        if (gradient_ && !squares_)
+          return gradient_->each(first, count, [&](int64_t n, int64_t place) {
+            to[n] = static_cast<float>(from[place]);
+          });
+        const From* const here = squares_ ? rows.at<From>(row) : from + first;
+        for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(here[i]);
+      });
     });
+  }
+  // Writes a range's copies, in this row of the piece.
+  [[gnu::noinline]] void write(const float* from, const Tensor* copies, int64_t first,
+                               int64_t count, int64_t row, PieceRows& rows) const {
+    if (copies_.empty()) return;
+    widest([&] { copies_.write(from, copies, first, count, row, rows); });
+  }
+  void finish(const UpdatePiece& piece, const Tensor* copies, const PieceRows& rows) const {
+    copies_.finish(piece, copies, rows);
   }
 
  private:
@@ -91,18 +102,16 @@ struct UpdateRoom {
 // pointers to both the compiler would not compute several elements at once. Nor would it if it
 // decided for each whether it is skipped.
 template <class Rule, bool kMany, class Given>
-void update_range(const UpdateElements<Rule>& parameter, const GradientAndCopies& beside,
-                  const Tensor& gradients, const Tensor* copies, Rule rule, Given given,
-                  bool skipped, int64_t begin, int64_t count, int64_t row, UpdateRoom& room) {
+void update_elements(const UpdateElements<Rule>& parameter, const float* gradient, Rule rule,
+                     Given given, bool skipped, int64_t begin, int64_t count) {
   constexpr int64_t kMost = kElementsAtOnce;
-  float gradient[kMost], param[kMost], step[kMost], slots[Rule::kSlots][kMost];
+  float param[kMost], step[kMost], slots[Rule::kSlots][kMost];
   UpdateElements<Rule> here;
   here.param = here.new_param = param;
   for (int s = 0; s < Rule::kSlots; ++s) here.slots[s] = here.new_slots[s] = slots[s];
   here.step = kMany ? nullptr : step;
   here.factor = parameter.factor;
   here.decay = parameter.decay;
-  beside.read(gradients, begin, count, row, room.gradient, gradient);
   std::copy_n(parameter.param + begin, count, param);
   for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
   if (skipped)
@@ -110,7 +119,6 @@ void update_range(const UpdateElements<Rule>& parameter, const GradientAndCopies
   else
     for (int64_t i = 0; i < count; ++i) here.update(rule, given, false, i, gradient[i]);
   std::copy_n(param, count, parameter.new_param + begin);
-  beside.copies().write(parameter.new_param + begin, copies, begin, count, row, room.copies);
   for (int s = 0; s < Rule::kSlots; ++s)
     std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
   if (!kMany) std::copy_n(step, count, parameter.step + begin);
@@ -157,19 +165,21 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
         // A share begins and ends between two pieces of a parameter.
         const int64_t from = order.pieces_for(begin - first);
         const int64_t to = order.pieces_for(std::min(end, ends[k]) - first);
-        widest([&] {
-          UpdateRoom room;
-          for (int64_t number = from; number < to; ++number) {
-            const UpdatePiece piece = order.piece(number);
-            beside[k].begin(piece, gradient, room.gradient);
-            order.each_range(piece, [&](int64_t row, int64_t at, int64_t elements) {
-              if (order.leaps()) fetch(parameter, order.below(at, elements), elements);
-              update_range<Rule, kMany>(parameter, beside[k], gradient, copies, rule, given,
-                                        skipped, at, elements, row, room);
+        UpdateRoom room;
+        for (int64_t number = from; number < to; ++number) {
+          const UpdatePiece piece = order.piece(number);
+          beside[k].begin(piece, gradient, room.gradient);
+          order.each_range(piece, [&](int64_t row, int64_t at, int64_t elements) {
+            if (order.leaps()) fetch(parameter, order.below(at, elements), elements);
+            float slopes[kElementsAtOnce];
+            beside[k].read(gradient, at, elements, row, room.gradient, slopes);
+            widest([&] {
+              update_elements<Rule, kMany>(parameter, slopes, rule, given, skipped, at, elements);
             });
-            beside[k].copies().finish(piece, copies, room.copies);
-          }
-        });
+            beside[k].write(parameter.new_param + at, copies, at, elements, row, room.copies);
+          });
+          beside[k].finish(piece, copies, room.copies);
+        }
       }
     });
   });

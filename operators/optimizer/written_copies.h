@@ -103,6 +103,7 @@ class WrittenCopies {
   WrittenCopies(const TensorDesc& param, std::span<const TensorDesc> copies) {
     for (const TensorDesc& copy : copies) copies_.emplace_back(param, copy);
   }
+  bool empty() const { return copies_.empty(); }
   bool any_in_tiles_of_rows() const {
     return std::ranges::any_of(copies_, &WrittenCopy::in_tiles_of_rows);
   }
@@ -113,7 +114,6 @@ class WrittenCopies {
   // A range, which is in this row of a piece. copies[c]: where the c-th one goes.
   void write(const float* from, const Tensor* copies, int64_t first, int64_t count, int64_t row,
              PieceRows& rows) const {
-    if (copies_.empty()) return;
     // Called for each range, so without dispatch(), which makes the text of a refusal.
     switch (copies->desc.dtype) {
       case DType::float16:
