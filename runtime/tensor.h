@@ -40,7 +40,8 @@ struct TensorDesc {
 // "/c16", "/t16", "/t16 turned", "/t8 each turned"; "" for row-major.
 inline std::string text_of_layout(int channel_block) {
   if (channel_block == 1) return "";
-  return "/" + (channel_block > 1 ? join("c", channel_block) : text_of(tiles_of(channel_block)));
+  return channel_block > 1 ? join("/c", channel_block)
+                           : join("/", text_of(tiles_of(channel_block)));
 }
 
 inline std::string text_of(const TensorDesc& desc) {
