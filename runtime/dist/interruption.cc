@@ -30,7 +30,7 @@ int64_t milliseconds_now() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
-// Of the run, as far as signals are concerned.
+// Phases of a run, for signals.
 enum class Phase { before_steps, steps, done };
 std::atomic<Phase> phase{Phase::before_steps};
 
