@@ -174,6 +174,7 @@ void DnnlKernel::append(const std::string& implementation, const dnnl::primitive
     else
       prepare_sgemm();
   }
+  if (multiplies_tiles(implementation)) prepare_tiles();
   Execution execution{primitive, {}, fine};
   for (const auto& [arg, memory] : args) execution.args.push_back({arg, memory.get()});
   executions_.push_back(std::move(execution));

@@ -78,6 +78,10 @@ bool multiplies_matrices(const std::string& implementation);
 void prepare_sgemm();
 // The same for convolutions that oneDNN computes as products of bfloat16.
 void prepare_bfloat16_products();
+// Whether oneDNN's implementation of that name computes by AMX tiles, which the next function
+// prepares.
+bool multiplies_tiles(const std::string& implementation);
+void prepare_tiles();
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN compiles the kernels of a matrix product at a process's first product, and once more for
-// the first small matrices and the first transposed small ones; kernels of bfloat16 apart. Within a
-// step nobody could be told that there was no memory for kernels.
+// the first small matrices and the first transposed small ones; kernels of bfloat16 apart. The
+// first kernel by AMX tiles compiles how tiles are configured. Within a step nobody could be told
+// that there was no memory for kernels.
 #include <execinfo.h>
 
 #include <array>
@@ -22,6 +23,7 @@ std::size_t bytes_of_sgemm() {
   return std::size_t{has(dnnl::cpu_isa::avx512_core) ? 18U : 6U} << 20U;
 }
 constexpr std::size_t kBytesOfBfloat16 = std::size_t{2} << 20U;  // 1.6 MiB: oneDNN 2.6
+constexpr std::size_t kBytesOfTiles = std::size_t{2} << 20U;     // 1 MiB: oneDNN 2.6
 
 // oneDNN compiles below pthread_once(). An exception can pass only if the C library has loaded its
 // unwinder; where it cannot load that just then, it ends the process.
@@ -60,10 +62,12 @@ dnnl::memory zeros(const dnnl::memory::desc& desc) {
   return memory;
 }
 
-// Executes the implementation of `desc` that multiplies matrices, if there is one.
+using IsWanted = bool (*)(const std::string& implementation);
+
+// Executes the first implementation of `desc` that is wanted, if there is one.
 template <class Primitive, class Desc>
-void execute_by_products(Desc desc, std::unordered_map<int, dnnl::memory> args) {
-  while (!multiplies_matrices(desc.impl_info_str()))
+void execute_one(IsWanted is_wanted, Desc desc, std::unordered_map<int, dnnl::memory> args) {
+  while (!is_wanted(desc.impl_info_str()))
     if (!desc.next_impl()) return;  // then no other convolution is computed so either
   args.emplace(DNNL_ARG_SCRATCHPAD, zeros(desc.scratchpad_desc()));
   dnnl::stream stream(cpu_engine());
@@ -81,15 +85,30 @@ void convolve_bfloat16() {
   const auto forward = describe_primitive<dnnl::convolution_forward>(
       dnnl::prop_kind::forward_training, direct, image, filters, bias, image, ones, none, none,
       none);
-  execute_by_products<dnnl::convolution_forward>(forward, {{DNNL_ARG_SRC, zeros(image)},
-                                                           {DNNL_ARG_WEIGHTS, zeros(filters)},
-                                                           {DNNL_ARG_BIAS, zeros(bias)},
-                                                           {DNNL_ARG_DST, zeros(image)}});
+  execute_one<dnnl::convolution_forward>(multiplies_matrices, forward,
+                                         {{DNNL_ARG_SRC, zeros(image)},
+                                          {DNNL_ARG_WEIGHTS, zeros(filters)},
+                                          {DNNL_ARG_BIAS, zeros(bias)},
+                                          {DNNL_ARG_DST, zeros(image)}});
   const auto back = describe_backward<dnnl::convolution_backward_data>(
       forward, direct, image, filters, image, ones, none, none, none);
-  execute_by_products<dnnl::convolution_backward_data>(back, {{DNNL_ARG_DIFF_DST, zeros(image)},
-                                                              {DNNL_ARG_WEIGHTS, zeros(filters)},
-                                                              {DNNL_ARG_DIFF_SRC, zeros(image)}});
+  execute_one<dnnl::convolution_backward_data>(multiplies_matrices, back,
+                                               {{DNNL_ARG_DIFF_DST, zeros(image)},
+                                                {DNNL_ARG_WEIGHTS, zeros(filters)},
+                                                {DNNL_ARG_DIFF_SRC, zeros(image)}});
+}
+
+// The functions that configure and release tiles are compiled when the first kernel by tiles runs.
+void convolve_by_tiles() {
+  const Dims picture{1, 64, 8, 8}, filter{64, 64, 3, 3}, ones{1, 1}, none{0, 0};
+  const auto any = [](const Dims& dims) { return any_desc(dims, DType::bfloat16); };
+  const auto desc = describe_primitive<dnnl::convolution_forward>(
+      dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any(picture),
+      any(filter), any({1, 64, 6, 6}), ones, none, none);
+  execute_one<dnnl::convolution_forward>(multiplies_tiles, desc,
+                                         {{DNNL_ARG_SRC, zeros(desc.src_desc())},
+                                          {DNNL_ARG_WEIGHTS, zeros(desc.weights_desc())},
+                                          {DNNL_ARG_DST, zeros(desc.dst_desc())}});
 }
 
 }  // namespace
@@ -97,6 +116,10 @@ void convolve_bfloat16() {
 // "gemm:jit" multiplies matrices, "x64:gemm:jit" convolves by products of matrices.
 bool multiplies_matrices(const std::string& implementation) {
   return implementation.find("gemm") != implementation.npos;
+}
+
+bool multiplies_tiles(const std::string& implementation) {
+  return implementation.find("amx") != implementation.npos;
 }
 
 void prepare_sgemm() {
@@ -107,6 +130,11 @@ void prepare_sgemm() {
 void prepare_bfloat16_products() {
   [[maybe_unused]] static const bool compiled = compile(
       "compiling oneDNN's matrix products of bfloat16", kBytesOfBfloat16, convolve_bfloat16);
+}
+
+void prepare_tiles() {
+  [[maybe_unused]] static const bool compiled =
+      compile("compiling oneDNN's use of matrix tiles", kBytesOfTiles, convolve_by_tiles);
 }
 
 }  // namespace lockstep
