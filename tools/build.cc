@@ -4,15 +4,15 @@
 #include <iostream>
 #include <optional>
 
+#include "app/config/files.h"
+#include "app/model_source.h"
+#include "app/unused_auxiliaries.h"
+#include "app/written_files.h"
 #include "graph/io.h"
 #include "graph/verify.h"
 #include "models/step_names.h"
 #include "tools/command.h"
-#include "tools/config/files.h"
 #include "tools/config_command.h"
-#include "tools/model_source.h"
-#include "tools/unused_auxiliaries.h"
-#include "tools/written_files.h"
 
 namespace lockstep {
 namespace {

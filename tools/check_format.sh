@@ -9,7 +9,7 @@ if [ "$version" != 14 ]; then  # other versions break lines elsewhere
   exit 0
 fi
 files=$(git ls-files -co --exclude-standard '*.h' '*.cc' '*.cu' 2>/dev/null)
-[ -n "$files" ] || files=$(find graph runtime operators builders models data tools tests -name '*.h' -o -name '*.cc')
+[ -n "$files" ] || files=$(find graph runtime operators builders models data app tools tests -name '*.h' -o -name '*.cc')
 bad=$(echo "$files" | xargs clang-format --dry-run -Werror 2>&1 | grep -oE '^[^ :]+:[0-9]+' | cut -d: -f1 | sort -u)
 if [ -n "$bad" ]; then
   echo "not formatted (make format):"

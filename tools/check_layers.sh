@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The law of dependency: graph <- runtime <- operators <- builders <- models <- tools; data sees
-# runtime and graph; rooms of runtime, builders and tools have floors of their own; heavy headers
+# The law of dependency: graph <- runtime <- operators <- builders <- models <- app <- tools; data sees
+# runtime and graph; rooms of runtime, builders and app have floors of their own; heavy headers
 # stay in the files whose names say so; each test is built. Prints what breaks it.
 set -u
 cd "$(dirname "$0")/.."
@@ -24,7 +24,8 @@ allowed operators graph runtime
 allowed builders graph runtime operators
 allowed models graph runtime operators builders
 allowed data graph runtime
-allowed tools graph runtime operators builders models data
+allowed app graph runtime operators builders models data
+allowed tools graph runtime operators builders models data app
 
 # floor FOLDER ROOM PATTERN : the rooms of FOLDER that files of one of its rooms may include.
 floor() {
@@ -47,10 +48,10 @@ floor builders detection 'net/'
 floor builders all_reduce 'net/'
 floor builders resident ''
 floor builders step 'net/|optimizers/|all_reduce/|resident/inputs\.h'
-floor tools config ''
-floor tools record ''
-floor tools draw ''
-floor tools report 'record/|draw/'
+floor app config ''
+floor app record ''
+floor app draw ''
+floor app report 'record/|draw/'
 
 # only PATTERN WHERE...: the header may be included only in files that match.
 only() {
@@ -58,14 +59,14 @@ only() {
   while IFS= read -r line; do
     complain "$line: allowed only in $where"
   done < <(grep -rnE "^#include [<\"]($header)" --include='*.h' --include='*.cc' --include='*.cu' \
-             graph runtime operators builders models data tools tests | grep -vE "^($where)")
+             graph runtime operators builders models data app tools tests | grep -vE "^($where)")
 }
 only 'onnx/|google/protobuf|graph/(onnx|schema|infer|import|export)\.h' 'graph/|tests/graph/|tests/fuzz/metadata\.cc|tests/fuzz/mutate_onnx\.cc'
-only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/(doctor|version)\.cc'
+only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/doctor\.cc|app/version\.cc'
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
-only 'yaml-cpp|tools/config/yaml\.h' 'tools/config/(yaml|read|peek)\.(h|cc)'
-only 'cairo' 'tools/draw/'
+only 'yaml-cpp|app/config/yaml\.h' 'app/config/(yaml|read|peek)\.(h|cc)'
+only 'cairo' 'app/draw/'
 only 'png\.h' 'data/formats/png\.cc'
 only 'webp/' 'data/formats/webp\.cc|tests/support/picture_files\.cc'
 only 'jpeglib\.h' 'data/formats/jpeg\.cc|tests/support/pictures\.cc'
@@ -73,9 +74,9 @@ only 'jpeglib\.h' 'data/formats/jpeg\.cc|tests/support/pictures\.cc'
 # Two types of one name are one to the linker, which keeps one destructor for both.
 while IFS= read -r name; do
   complain "$name is defined in several headers: $(grep -rlE "^(struct|class|enum class) $name [^;]*\{" --include='*.h' \
-    graph runtime operators builders models data tools | tr '\n' ' ')"
+    graph runtime operators builders models data app tools | tr '\n' ' ')"
 done < <(grep -rhoE '^(struct|class|enum class) [A-Za-z]+ [^;]*\{' --include='*.h' \
-           graph runtime operators builders models data tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
+           graph runtime operators builders models data app tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
 
 # A test that no list names is never built.
 while IFS= read -r file; do

@@ -6,9 +6,9 @@
 #include <sstream>
 #include <vector>
 
+#include "app/tasks.h"
 #include "graph/error.h"
 #include "models/models.h"
-#include "tools/tasks.h"
 
 namespace lockstep {
 namespace {

@@ -5,10 +5,10 @@
 #include <cctype>
 #include <iostream>
 
+#include "app/detection/detector_config.h"
+#include "app/tasks.h"
 #include "graph/printable.h"
 #include "runtime/dist/rendezvous.h"
-#include "tools/detection/detector_config.h"
-#include "tools/tasks.h"
 
 namespace lockstep {
 

@@ -4,12 +4,12 @@
 #include <iomanip>
 #include <iostream>
 
+#include "app/machine.h"
 #include "operators/all.h"
 #include "operators/cuda.h"
 #include "operators/kit/dnnl.h"
 #include "runtime/device.h"
 #include "tools/command.h"
-#include "tools/machine.h"
 
 namespace lockstep {
 namespace {

@@ -2,13 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "app/model_source.h"
+#include "app/no_sums.h"
 #include "builders/all_reduce/packing_summary.h"
 #include "graph/auxiliaries.h"
 #include "graph/print.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
-#include "tools/model_source.h"
-#include "tools/no_sums.h"
 
 namespace lockstep {
 

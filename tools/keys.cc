@@ -2,12 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "tools/classification/config.h"
+#include "app/classification/config.h"
+#include "app/config/page.h"
+#include "app/control/control_config.h"
+#include "app/detection/detector_config.h"
+#include "app/text/config.h"
 #include "tools/command.h"
-#include "tools/config/page.h"
-#include "tools/control/control_config.h"
-#include "tools/detection/detector_config.h"
-#include "tools/text/config.h"
 
 namespace lockstep {
 namespace {

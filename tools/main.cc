@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "app/version.h"
 #include "graph/graph.h"
 #include "graph/nearest.h"
 #include "graph/printable.h"
@@ -21,7 +22,6 @@
 #include "tools/completion.h"
 #include "tools/manual.h"
 #include "tools/standard_output.h"
-#include "tools/version.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "tools/version.h"
+#include "app/version.h"
 
 namespace lockstep {
 namespace {

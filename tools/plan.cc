@@ -6,13 +6,13 @@
 #include <map>
 #include <set>
 
+#include "app/model_source.h"
 #include "graph/auxiliaries.h"
 #include "operators/all.h"
 #include "operators/cuda.h"
 #include "runtime/plan/compile.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
-#include "tools/model_source.h"
 
 namespace lockstep {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "app/detection/box_test.h"
+#include "app/detection/proposal_file.h"
 #include "tests/detection/found_alike.h"
 #include "tests/detection/small_detector.h"
 #include "tests/support/expect_error.h"
-#include "tools/detection/box_test.h"
-#include "tools/detection/proposal_file.h"
 
 namespace lockstep::testing {
 namespace {

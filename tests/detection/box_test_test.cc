@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The test of a detector gives the same for any number of replicas, reading threads and processes.
-#include "tools/detection/box_test.h"
+#include "app/detection/box_test.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data sets of a detector's configuration: how they are declared, named and opened.
-#include "tools/detection/data_sets.h"
+#include "app/detection/data_sets.h"
 
 #include <algorithm>
 
+#include "app/config/read.h"
 #include "data/coco/write_annotations.h"
 #include "data/formats/exif.h"
 #include "tests/detection/detector_config_fixture.h"
 #include "tests/support/picture_files.h"
 #include "tests/support/pictures.h"
-#include "tools/config/read.h"
 
 namespace lockstep::testing {
 namespace {

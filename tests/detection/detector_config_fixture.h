@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "app/detection/detector_config.h"
 #include "graph/file.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/detection/detector_config.h"
 
 namespace lockstep::testing {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A detector's configuration: its values, and what follows from them.
+#include "app/classification/config.h"
+#include "app/config/literal.h"
+#include "app/config/read.h"
+#include "app/detection/types.h"
+#include "app/tasks.h"
 #include "tests/detection/detector_config_fixture.h"
-#include "tools/classification/config.h"
-#include "tools/config/literal.h"
-#include "tools/config/read.h"
-#include "tools/detection/types.h"
-#include "tools/tasks.h"
 
 namespace lockstep::testing {
 namespace {

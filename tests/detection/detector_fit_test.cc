@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of a detector's configuration that do not fit each other are refused, with their place.
+#include "app/config/not_done.h"
 #include "tests/detection/detector_config_fixture.h"
-#include "tools/config/not_done.h"
 
 namespace lockstep::testing {
 namespace {

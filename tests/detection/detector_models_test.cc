@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include "app/detection/detector_config.h"
+#include "app/detection/detector_source.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "graph/file.h"
@@ -22,8 +24,6 @@
 #include "operators/all.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/detection/detector_config.h"
-#include "tools/detection/detector_source.h"
 
 namespace lockstep::testing {
 namespace {

@@ -8,14 +8,14 @@
 #include <cstring>
 #include <iostream>
 
+#include "app/detection/detector_config.h"
+#include "app/onnx/tensor_files.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "graph/io.h"
 #include "models/detection/detector.h"
 #include "operators/all.h"
 #include "runtime/state/session.h"
-#include "tools/detection/detector_config.h"
-#include "tools/onnx/tensor_files.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 #include <sstream>
 
+#include "app/config/read.h"
+#include "app/detection/detector_config.h"
 #include "graph/file.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/config/read.h"
-#include "tools/detection/detector_config.h"
 
 namespace lockstep::testing {
 namespace {

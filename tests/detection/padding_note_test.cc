@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which detectors see padding: those that normalise whole pictures.
-#include "tools/detection/padding_note.h"
+#include "app/detection/padding_note.h"
 
+#include "app/detection/network.h"
 #include "tests/detection/detector_config_fixture.h"
-#include "tools/detection/network.h"
 
 namespace lockstep::testing {
 namespace {

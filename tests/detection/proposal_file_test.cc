@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // proposals.safetensors: what is read is what was written, less what Detectron's rules leave out.
-#include "tools/detection/proposal_file.h"
+#include "app/detection/proposal_file.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "app/detection/network.h"
 #include "builders/step/partition.h"
 #include "data/detection/picture_set.h"
 #include "graph/file.h"
@@ -14,7 +15,6 @@
 #include "runtime/philox.h"
 #include "runtime/state/session.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/detection/network.h"
 
 namespace lockstep::testing {
 

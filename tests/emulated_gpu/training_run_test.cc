@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training runs on emulated GPUs, which are fed beside the step: the bits, and the errors, of runs
 // that are not.
-#include "tools/train/training_run.h"
+#include "app/train/training_run.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@
 #include <optional>
 #include <thread>
 
+#include "app/classification/network.h"
+#include "app/classification/task.h"
 #include "data/loader.h"
 #include "graph/file.h"
 #include "operators/all.h"
 #include "tests/support/pictures.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/classification/network.h"
-#include "tools/classification/task.h"
 
 namespace lockstep::testing {
 namespace {

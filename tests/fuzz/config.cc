@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/classification/config.h"
+#include "app/classification/config.h"
 
 #include <cstdlib>
 
+#include "app/control/control_config.h"
+#include "app/detection/detector_config.h"
+#include "app/detection/types.h"
+#include "app/text/config.h"
+#include "app/text/types.h"
 #include "graph/file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/training_command.h"
-#include "tools/control/control_config.h"
-#include "tools/detection/detector_config.h"
-#include "tools/detection/types.h"
-#include "tools/text/config.h"
-#include "tools/text/types.h"
 
 namespace lockstep::fuzz {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/control/played.h"
 #include "data/episodes/cart_pole.h"
 #include "data/episodes/environments.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
-#include "tools/control/played.h"
 
 namespace lockstep::fuzz {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "app/predict/trained_network.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "models/models.h"
@@ -10,7 +11,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model_use.h"
 #include "tests/fuzz/readers.h"
-#include "tools/predict/trained_network.h"
 
 namespace lockstep::fuzz {
 namespace {

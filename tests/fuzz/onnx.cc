@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
 #include "builders/step/data_parallel.h"
 #include "operators/all.h"
@@ -10,7 +11,6 @@
 #include "tests/support/networks.h"
 #include "tests/support/own_operators.h"
 #include "tests/support/step_feeds.h"
-#include "tools/onnx/network_file.h"
 
 namespace lockstep::fuzz {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which keys processes must have alike, and which a checkpoint remembers.
-#include "tools/train/agreement.h"
+#include "app/train/agreement.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
+#include "app/classification/config.h"
+#include "app/train/remembered.h"
 #include "tests/support/expect_error.h"
-#include "tools/classification/config.h"
-#include "tools/train/remembered.h"
 
 namespace lockstep::testing {
 namespace {

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <thread>
 
+#include "app/record/metrics.h"
+#include "app/record/tensorboard.h"
 #include "data/coco/read_annotations.h"
 #include "data/scenes/scenes.h"
 #include "graph/file.h"
@@ -19,8 +21,6 @@
 #include "runtime/state/checksum.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
-#include "tools/record/metrics.h"
-#include "tools/record/tensorboard.h"
 
 namespace lockstep::testing {
 namespace {

@@ -2,16 +2,16 @@
 // The files of a configuration: bases, what is no configuration, and what no text may hold.
 #include <gtest/gtest.h>
 
+#include "app/classification/config.h"
+#include "app/config/read.h"
+#include "app/control/control_config.h"
+#include "app/detection/detector_config.h"
+#include "app/detection/types.h"
+#include "app/tasks.h"
+#include "app/text/config.h"
 #include "graph/printable.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
-#include "tools/classification/config.h"
-#include "tools/config/read.h"
-#include "tools/control/control_config.h"
-#include "tools/detection/detector_config.h"
-#include "tools/detection/types.h"
-#include "tools/tasks.h"
-#include "tools/text/config.h"
 
 namespace lockstep::testing {
 namespace {

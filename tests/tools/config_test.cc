@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration: read, written back, explained.
-#include "tools/classification/config.h"
+#include "app/classification/config.h"
 
 #include <gtest/gtest.h>
 
+#include "app/train/remembered.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
-#include "tools/train/remembered.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/record/metrics.h"
 #include "graph/io.h"
 #include "operators/all.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

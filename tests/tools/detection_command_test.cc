@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/record/metrics.h"
 #include "data/coco/digest.h"
 #include "data/coco/read_annotations.h"
 #include "data/image.h"
@@ -15,7 +16,6 @@
 #include "graph/printable.h"
 #include "runtime/state/safetensors.h"
 #include "tests/tools/detector_command.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "app/report/detections.h"
+#include "app/report/pictures.h"
+#include "app/report/precision_chart.h"
 #include "data/scenes/scenes.h"
 #include "tests/support/occurrences.h"
-#include "tools/report/detections.h"
-#include "tools/report/pictures.h"
-#include "tools/report/precision_chart.h"
 
 namespace lockstep::testing {
 namespace {

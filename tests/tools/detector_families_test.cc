@@ -3,11 +3,11 @@
 // configs/detection says.
 #include <gtest/gtest.h>
 
+#include "app/record/metrics.h"
 #include "graph/error.h"
 #include "graph/file.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <map>
 
+#include "app/detection/detector_config.h"
 #include "data/image.h"
 #include "data/scenes/scenes.h"
 #include "tests/tools/detector_command.h"
-#include "tools/detection/detector_config.h"
 
 namespace lockstep::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
+#include "app/draw/boxes.h"
+#include "app/draw/colours.h"
 #include "tests/support/expect_error.h"
-#include "tools/draw/boxes.h"
-#include "tools/draw/colours.h"
 
 namespace lockstep::testing {
 namespace {

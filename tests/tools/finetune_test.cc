@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "app/record/metrics.h"
 #include "builders/net/layers.h"
 #include "graph/file.h"
 #include "graph/io.h"
@@ -19,7 +20,6 @@
 #include "tests/support/pictures.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <filesystem>
 
+#include "app/record/metrics.h"
 #include "tests/support/ranks.h"
 #include "tests/tools/launch_fixture.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,12 +6,12 @@
 #include <csignal>
 #include <filesystem>
 
+#include "app/record/appended_file.h"
+#include "app/record/metrics.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/occurrences.h"
 #include "tests/support/training_command.h"
-#include "tools/record/appended_file.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

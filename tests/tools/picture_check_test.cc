@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The look at all headers before a run: what is named, and what is no fault of a picture.
-#include "tools/train/picture_check.h"
+#include "app/train/picture_check.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,11 @@
 #include <csignal>
 #include <filesystem>
 
+#include "app/report/chart.h"
+#include "app/report/classes.h"
+#include "app/report/html.h"
+#include "app/texts.h"
+#include "app/train/arithmetic.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "graph/printable.h"
@@ -15,11 +20,6 @@
 #include "tests/support/occurrences.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
-#include "tools/report/chart.h"
-#include "tools/report/classes.h"
-#include "tools/report/html.h"
-#include "tools/texts.h"
-#include "tools/train/arithmetic.h"
 
 namespace lockstep::testing {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "app/record/metrics.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loss that is not finite: how the run says so, and whom it names.
-#include "tools/train/search.h"
+#include "app/train/search.h"
 
 #include <filesystem>
 

@@ -5,17 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "app/classification/network.h"
+#include "app/config/read.h"
+#include "app/control/control_config.h"
+#include "app/detection/detector_config.h"
+#include "app/model_source.h"
+#include "app/text/config.h"
 #include "operators/all.h"
 #include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
-#include "tools/classification/network.h"
-#include "tools/config/read.h"
 #include "tools/config_command.h"
-#include "tools/control/control_config.h"
-#include "tools/detection/detector_config.h"
-#include "tools/model_source.h"
-#include "tools/text/config.h"
 
 namespace lockstep::testing {
 namespace {

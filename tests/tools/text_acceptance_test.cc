@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <set>
 
+#include "app/config/read.h"
+#include "app/record/metrics.h"
+#include "app/text/corpus.h"
 #include "data/text/split.h"
 #include "tests/support/program.h"
 #include "tests/support/witten_bell.h"
-#include "tools/config/read.h"
-#include "tools/record/metrics.h"
-#include "tools/text/corpus.h"
 
 namespace lockstep::testing {
 namespace {

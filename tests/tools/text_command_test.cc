@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/record/metrics.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "data/text/split.h"
@@ -19,7 +20,6 @@
 #include "runtime/philox.h"
 #include "tests/support/program.h"
 #include "tests/support/witten_bell.h"
-#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "app/record/metrics.h"
+#include "app/texts.h"
 #include "graph/error.h"
 #include "tests/support/training_command.h"
-#include "tools/record/metrics.h"
-#include "tools/texts.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,12 +6,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "app/machine.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tools/bench/bench.h"
-#include "tools/machine.h"
 
 namespace lockstep {
 namespace {

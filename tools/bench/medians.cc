@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tools/texts.h"
+#include "app/texts.h"
 
 namespace lockstep {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/networks.h"
 
+#include "app/classification/network.h"
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "builders/net/sequence_layers.h"
 #include "models/models.h"
 #include "operators/shape/shape.h"
-#include "tools/classification/network.h"
 
 namespace lockstep {
 namespace {

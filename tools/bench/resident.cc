@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "app/texts.h"
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "builders/net/sequence_layers.h"
@@ -17,7 +18,6 @@
 #include "operators/shape/shape.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/random_rows.h"
-#include "tools/texts.h"
 
 namespace lockstep {
 namespace {

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "app/texts.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "builders/step/precision.h"
@@ -22,7 +23,6 @@
 #include "tools/bench/networks.h"
 #include "tools/bench/profile.h"
 #include "tools/bench/random_rows.h"
-#include "tools/texts.h"
 
 namespace lockstep {
 namespace {

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "app/onnx/inference_run.h"
 #include "graph/io.h"
 #include "operators/all.h"
 #include "tools/command.h"
-#include "tools/onnx/inference_run.h"
 
 namespace lockstep {
 namespace {

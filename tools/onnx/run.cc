@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "app/onnx/inference_run.h"
+#include "app/onnx/tensor_files.h"
 #include "graph/io.h"
 #include "graph/printable.h"
 #include "operators/all.h"
 #include "tools/command.h"
-#include "tools/onnx/inference_run.h"
-#include "tools/onnx/tensor_files.h"
 
 namespace lockstep {
 

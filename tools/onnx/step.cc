@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "app/onnx/network_file.h"
+#include "app/onnx/tensor_files.h"
 #include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
@@ -16,8 +18,6 @@
 #include "runtime/finite.h"
 #include "runtime/state/session.h"
 #include "tools/command.h"
-#include "tools/onnx/network_file.h"
-#include "tools/onnx/tensor_files.h"
 
 namespace lockstep {
 namespace {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/classification/config.h"
+
+#include <filesystem>
+
+#include "app/classification/network.h"
+#include "app/config/read.h"
+#include "app/control/control_config.h"
+#include "app/detection/types.h"
+#include "app/text/types.h"
+#include "app/train/read_settings.h"
+#include "graph/graph.h"
+
+namespace lockstep {
+namespace {
+
+// Throws naming the key that requires equal shares.
+void check_shares(const ClassificationConfig& config, int processes) {
+  const BatchShares shares = shares_of(config, config.replicas() * processes);
+  const std::string of_all =
+      join(shares.replicas, " replicas of ",
+           processes == 1 ? "" : join(processes, " processes with "), "DEVICES ",
+           config.run.devices.text, shares.parts > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
+  check(!shares.leave_nothing(), "TRAIN.BATCH_SIZE ", shares.batch,
+        " is too small: there are no images for some of the ", of_all);
+  const auto needs_equal = [&](const std::string& what) {
+    check(shares.equal(), what, " needs equal shares, but TRAIN.BATCH_SIZE ", shares.batch,
+          " cannot be split equally over the ", of_all);
+  };
+  const DataParallelOptions& options = config.step.options;
+  if (options.all_reduce.spec.reduction == Reduction::mean)
+    needs_equal(join("ALL_REDUCE ", text_of(options.all_reduce.spec)));
+  if (options.synchronised_batch_norm) needs_equal("TRAIN.SYNC_BATCH_NORM");
+}
+
+void check_together(const ClassificationConfig& config, int processes) {
+  check_shares(config, processes);
+  check_fits(config.step, config.run, processes);
+  check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
+            config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
+        "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
+  check(!config.bytes || has_bytes(dataset_of(config, false)),
+        "DATA.BYTES: the images of DATA.NAME ", config.dataset,
+        " are made of floats; use DATA.BYTES false");
+  const int64_t threads = config.run.threads * config.replicas();
+  check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
+        config.run.devices.text, " makes ", threads, " threads; a process may have at most ",
+        kMostThreadsOfAll);
+  check_solver(config.optimizer);
+  check_rates(config.schedule);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> ClassificationConfig::entries() const {
+  ClassificationConfig copy = *this;
+  return entries_of(keys_of(copy));
+}
+
+std::string ClassificationConfig::yaml() const {
+  ClassificationConfig copy = *this;
+  return yaml_of(keys_of(copy));
+}
+
+ClassificationConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                                 int processes) {
+  Origins origins;
+  return read_config(config_files(path), overrides, processes, origins);
+}
+
+ClassificationConfig read_config(const ConfigFiles& files,
+                                 const std::vector<std::string>& overrides, int processes,
+                                 Origins& origins) {
+  refuse_detector(files, overrides);
+  refuse_language_model(files, overrides);
+  refuse_control(files, overrides);
+  return read_settings<ClassificationConfig>(
+      files, overrides, origins,
+      [&](ClassificationConfig& config) { check_together(config, processes); });
+}
+
+}  // namespace lockstep

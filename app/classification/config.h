@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The YAML configuration of `lockstep train` for classification. Keys have Detectron's names where
+// possible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/config/files.h"
+#include "app/config/key.h"
+#include "app/train/settings.h"
+
+namespace lockstep {
+
+// For its keys and their meanings see config_keys.cc.
+struct ClassificationConfig : TrainSettings {
+  std::string model = "lenet";
+  int64_t classes = 10;
+  std::vector<int64_t> hidden = {256, 128};
+
+  bool stride_in_1x1 = false;
+  bool zero_init_gamma = true;
+
+  std::string onnx;
+  bool train_batch_norm = false;
+  bool new_classifier = false;
+  std::string weights;
+
+  std::string dataset = "digits";
+  std::string data_root;
+  int64_t train_size = 10000;
+  int64_t test_size = 2000;
+  int64_t image_size = 224;
+  int64_t resize = 256;
+  std::vector<double> crop_scale{0.08, 1};
+  bool flip = true;
+  bool bytes = false;
+  int64_t data_threads = 0;
+
+  int64_t batch_size = 64;
+  bool skip_bad_images = false;
+
+  // Every key with its value as text, in a fixed order.
+  std::vector<std::pair<std::string, std::string>> entries() const;
+  // A file that parses to the same configuration.
+  std::string yaml() const;
+};
+// In the order of the reference page.
+ConfigKeys keys_of(ClassificationConfig& config);
+
+// Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
+// kind or out of range throws with file:line and, for keys, the nearest one. So does a
+// configuration that does not fit so many processes, each with DEVICES of its own.
+ClassificationConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                                 int processes = 1);
+// The same of files that have been read; says where values came from.
+ClassificationConfig read_config(const ConfigFiles& files,
+                                 const std::vector<std::string>& overrides, int processes,
+                                 Origins& origins);
+
+}  // namespace lockstep

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The held-out images, and the test of a network in training on them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/classification/config.h"
+#include "app/record/test_result.h"
+#include "data/labelled_images.h"
+#include "data/loader.h"
+#include "graph/passes/predict.h"
+#include "runtime/state/session.h"
+
+namespace lockstep {
+
+class HeldOut {
+ public:
+  // All replicas of all processes share the images; all make the same calls. `session` must outlive
+  // this.
+  HeldOut(const ClassificationConfig& config, Session& session);
+
+  const Dataset& data() const { return *data_; }
+  // Tests with the current parameters and replica 0's running statistics. With several processes
+  // the result is rank 0's.
+  TestResult test();
+
+ private:
+  class Samples;
+  struct Tally;
+  void test_own_share(Tally& tally);
+  void look_at(int64_t index, const float* scores, int64_t label, const Tensor& images, int64_t row,
+               Tally& tally) const;
+  void add_up(Tally& tally) const;
+  std::vector<std::string> left_out() const;
+
+  Session& session_;
+  int64_t classes_;
+  bool leaves_out_;
+  std::unique_ptr<Dataset> data_;
+  int64_t batch_;  // per replica
+  std::unique_ptr<LabelledImages> batches_;
+  std::unique_ptr<Loader> loader_;
+  Predictors predictors_;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace lockstep

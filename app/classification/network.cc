@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/classification/network.h"
+
+#include "app/onnx/network_file.h"
+#include "builders/net/imported.h"
+#include "builders/net/losses.h"
+#include "builders/step/data_parallel.h"
+#include "models/models.h"
+#include "operators/all.h"
+#include "runtime/device.h"
+
+namespace lockstep {
+namespace {
+
+Preparation image_of(const ClassificationConfig& config) {
+  return preparation_of(dataset_of(config, false));
+}
+
+ModelFn named_model(const ClassificationConfig& config) {
+  const Preparation image = image_of(config);
+  const std::optional bytes = config.bytes ? std::optional(byte_scale_of(image)) : std::nullopt;
+  return model_named(config.model, {.image = {image.channels, image.height, image.width},
+                                    .bytes = bytes,
+                                    .classes = config.classes,
+                                    .hidden = config.hidden,
+                                    .stride_in_1x1 = config.stride_in_1x1,
+                                    .zero_init_gamma = config.zero_init_gamma});
+}
+
+// The loss's operand: the file's output, or its softmax's input.
+std::string scores_of(const Graph& graph, const std::string& path) {
+  check(graph.outputs().size() == 1, path, ": has ", graph.outputs().size(),
+        " outputs; fine-tuning needs a network with one, the scores");
+  Value scores = graph.outputs()[0];
+  auto maker = graph.producer(scores);
+  if (maker && (maker->type() == "Softmax" || maker->type() == "LogSoftmax"))
+    scores = maker->inputs()[0];
+  check(graph.shape(scores).size() == 2, path, ": the scores '", graph.name(scores), "' are ",
+        graph.type(scores), ", should be [batch, classes]");
+  return graph.name(scores);
+}
+
+// What the network's input takes. Bytes are fed to one of bytes as they are, to one of float32 by
+// way of nodes that normalise them.
+TensorType data_type(const Graph& graph, const std::string& path, const Preparation& image,
+                     bool bytes) {
+  check(graph.inputs().size() == 1, path, ": has ", graph.inputs().size(),
+        " inputs; fine-tuning needs a network with one, the images");
+  const TensorType& declared = graph.type(graph.inputs()[0]);
+  const bool of_bytes = declared.dtype == DType::uint8;
+  check(bytes || !of_bytes, path, ": takes ", declared, "; DATA.BYTES true feeds it bytes");
+  const TensorType fed{of_bytes ? DType::uint8 : DType::float32,
+                       {"N", image.channels, image.height, image.width}};
+  bool fits = declared.dtype == fed.dtype && declared.shape.size() == 4;
+  for (std::size_t i = 1; fits && i < 4; ++i)
+    fits = !declared.shape[i].known() || declared.shape[i] == fed.shape[i];
+  check(fits, path, ": takes ", declared, ", but the data set gives ", fed,
+        " (DATA.NAME, DATA.IMAGE_SIZE)");
+  return fed;
+}
+
+void renew_classifier(const Classifier& classifier, const LoadedModel& file, int64_t classes,
+                      ImportedOptions& options) {
+  const Graph& graph = file.model.inference;
+  Dims dims = graph.literal(graph.at(classifier.weight))->dims();
+  dims[classifier.class_axis] = classes;
+  options.renewed[classifier.weight] = {dims, gaussian(0.01F)};
+  if (!classifier.bias.empty()) options.renewed[classifier.bias] = {{classes}, constant(0)};
+  for (const auto& [name, unused] : options.renewed)
+    check(options.trainable.count(name), "MODEL.NEW_CLASSIFIER: '", name,
+          "' is frozen or not a float initializer");
+}
+
+ModelFn brought_model(const ClassificationConfig& config) {
+  LoadedModel network = load_network(config.onnx);
+  const Preparation preparation = image_of(config);
+  const TensorType images =
+      data_type(network.model.inference, config.onnx, preparation, config.bytes);
+  const std::string data = network.model.inference.name(network.model.inference.inputs()[0]);
+  auto file = specialised(std::move(network), {{data, images}});
+  const Graph& graph = file->model.inference;
+  const std::string scores = scores_of(graph, config.onnx);
+  ImportedOptions options;
+  options.train_batch_norm = config.train_batch_norm;
+  if (config.bytes && images.dtype == DType::float32)
+    options.bytes[data] = byte_scale_of(preparation);
+  const auto trainable = config.new_classifier ? trainable_initializers : check_some_trainable;
+  options.trainable = trainable(*file, scores, config.step.options.frozen);
+  if (config.new_classifier) {
+    renew_classifier(find_classifier(*file, scores), *file, config.classes, options);
+  } else {
+    const Dim& classes = graph.shape(graph.at(scores))[1];
+    check(!classes.known() || classes.size() == config.classes, config.onnx, ": has ",
+          classes.size(), " classes, but MODEL.NUM_CLASSES is ", config.classes,
+          "; MODEL.NEW_CLASSIFIER true makes a new last layer");
+  }
+  return [file, scores, options](Net& net) {
+    classify(net, add_imported(net, *file, options)(scores));
+  };
+}
+
+}  // namespace
+
+ByteScale byte_scale_of(const Preparation& preparation) {
+  ByteScale bytes;
+  for (int64_t channel = 0; channel < preparation.channels; ++channel) {
+    bytes.scale.push_back(preparation.scale(channel));
+    bytes.shift.push_back(preparation.shift(channel));
+  }
+  return bytes;
+}
+
+ClassifierOptions published_for_bytes(const std::string& model) {
+  ClassifierOptions options = published_options(model);
+  const bool grey = options.image.channels == 1;
+  options.bytes = byte_scale_of(preparation_of({.name = grey ? "digits" : "image_folder"}));
+  return options;
+}
+
+DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out) {
+  return {.name = config.dataset,
+          .root = config.data_root,
+          .size = held_out ? config.test_size : config.train_size,
+          .seed = static_cast<uint64_t>(config.seed),
+          .held_out = held_out,
+          .classes = config.classes,
+          .image_size = config.image_size,
+          .resize = config.resize,
+          .scale = {config.crop_scale[0], config.crop_scale[1]},
+          .flip = config.flip};
+}
+
+int reading_threads(const ClassificationConfig& config) {
+  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
+}
+
+BatchShares shares_of(const ClassificationConfig& config, int64_t replicas) {
+  return {config.batch_size, replicas, config.step.options.micro_batches};
+}
+
+TrainingModel build_configured_model(const ClassificationConfig& config, int processes) {
+  DataParallelOptions options = options_of(config.step, config.run, processes);
+  options.weighted = !shares_of(config, options.replicas).equal();
+  options.share = config.batch_size / options.replicas;
+  const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
+  if (config.onnx.empty())
+    return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
+  options.frozen.clear();  // frozen ones are not parameters at all
+  return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/config/key.h"
+
+namespace lockstep {
+
+// A text that is one of these words.
+ParsedText one_of(std::string& value, const std::vector<std::string>& words);
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/config/origin.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+// By a file or a command line.
+bool is_said(const Origins& origins, const std::string& key) {
+  return origins.is_set(key) && !origins.of(key).starts_with("inferred");
+}
+
+}  // namespace
+
+std::string Origins::of(const std::string& key) const {
+  const auto found = places.find(key);
+  return found == places.end() ? "default" : found->second;
+}
+
+std::string Origins::blame(const std::vector<std::string>& keys, const std::string& path) const {
+  for (const std::string& key : keys)
+    if (is_said(*this, key)) return join(of(key), ": ", key);
+  return join(path, ": ", keys.at(0));
+}
+
+std::string Origins::place_in(const std::string& text, const std::string& path) const {
+  constexpr const char* kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  for (std::size_t end = 0, at = 0; (at = text.find_first_of(kLetters, end)) != text.npos;) {
+    end = std::min(text.find_first_not_of(kLetters, at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (is_said(*this, word)) return of(word);
+  }
+  return path;
+}
+
+std::string yaml_with_origins(const ConfigKeys& keys, const Origins& origins) {
+  constexpr std::size_t kColumn = 56;  // of the origins, where the values leave room
+  std::string text, section;
+  for (const ConfigKey& key : keys) {
+    const std::string in = section_of(key.key);
+    if (in != section) text += in + ":\n";
+    section = in;
+    std::string line = join(in.empty() ? "" : "  ", key.key.substr(in.empty() ? 0 : in.size() + 1),
+                            ": ", yaml_of(key));
+    line.resize(std::max(line.size() + 2, kColumn), ' ');
+    text += line + "# " + origins.of(key.key) + "\n";
+  }
+  return text;
+}
+
+}  // namespace lockstep

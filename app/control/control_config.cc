@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/control/control_config.h"
+
+#include <filesystem>
+
+#include "app/config/read.h"
+#include "app/train/read_settings.h"
+#include "graph/nearest.h"
+#include "models/models.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMostRowsOfIteration = int64_t{1}
+                                         << 28;  // of an iteration: gigabytes of observations
+
+// Rows are shared out as whole environments, and minibatches equally.
+void check_shares(const ControlConfig& config, int processes) {
+  const int64_t replicas = config.replicas() * processes;
+  const std::string of_all =
+      join(replicas, " replicas of ", processes == 1 ? "" : join(processes, " processes with "),
+           "DEVICES ", config.run.devices.text);
+  check(config.environments % replicas == 0, "CONTROL.ENVIRONMENTS ", config.environments,
+        " cannot be split equally over the ", of_all);
+  check(config.batch_size % replicas == 0, "TRAIN.BATCH_SIZE ", config.batch_size,
+        " cannot be split equally over the ", of_all);
+  check(config.rows() <= kMostRowsOfIteration, "CONTROL.ENVIRONMENTS ", config.environments,
+        " with CONTROL.STEPS ", config.steps, " make ", config.rows(),
+        " rows in an iteration, should be at most ", kMostRowsOfIteration);
+  check(config.batch_size <= config.rows(), "TRAIN.BATCH_SIZE ", config.batch_size,
+        " is larger than the batch of an iteration: CONTROL.ENVIRONMENTS ", config.environments,
+        " with CONTROL.STEPS ", config.steps, " make ", config.rows(), " rows");
+  check(config.step.options.micro_batches == 1, "TRAIN.MICRO_BATCHES is ",
+        config.step.options.micro_batches,
+        ", but minibatches are slices of a batch on the devices; lower TRAIN.BATCH_SIZE instead");
+}
+
+void check_together(const ControlConfig& config, int processes) {
+  check(config.model == kActorCritic, "MODEL.TYPE is ", config.model, ", should be ", kActorCritic);
+  naming("CONTROL.ENVIRONMENT", [&] { config.kind(); });
+  check_shares(config, processes);
+  check_fits(config.step, config.run, processes);
+  check(config.loss.clip > 0 && config.loss.clip < 1, "CONTROL.CLIP is ", config.loss.clip,
+        ", should be between 0 and 1");
+  check_solver(config.optimizer);
+  check_rates(config.schedule);
+}
+
+}  // namespace
+
+ControlConfig::ControlConfig() {
+  optimizer.type = "Adam";
+  step.options.rules.weight_decay = 0;
+  step.options.clip.norm = 0.5F;
+  schedule.max_iter = 120;
+  schedule.policy = "cosine_decay";
+  snapshot_iters = 20;
+  log_iters = 5;
+  test_iters = 20;
+}
+
+bool is_control(const ConfigFiles& files, const std::vector<std::string>& words) {
+  const auto said = said_of("MODEL.TYPE", files, words);
+  if (!said) return false;
+  if (said->text == kActorCritic) return true;
+  std::vector<std::string> names = model_names();
+  names.emplace_back(kActorCritic);
+  check(nearest(said->text, names) != kActorCritic, said->at, ": MODEL.TYPE '", said->text,
+        "' is not known; did you mean ", kActorCritic, "?");
+  return false;
+}
+
+void refuse_control(const ConfigFiles& files, const std::vector<std::string>& words) {
+  if (!is_control(files, words)) return;
+  fail(said_of("MODEL.TYPE", files, words)->at, ": MODEL.TYPE ", kActorCritic,
+       " chooses actions and classifies no pictures; its keys: lockstep keys --task control");
+}
+
+ControlConfig read_control_config(const ConfigFiles& files, const std::vector<std::string>& words,
+                                  int processes, Origins& origins) {
+  return read_settings<ControlConfig>(
+      files, words, origins, [&](ControlConfig& config) { check_together(config, processes); });
+}
+
+}  // namespace lockstep

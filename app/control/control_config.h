@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The YAML configuration of `lockstep train` for control: a network that learns which actions to
+// take in an environment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/config/files.h"
+#include "app/config/key.h"
+#include "app/train/settings.h"
+#include "builders/net/policy_loss.h"
+#include "data/episodes/advantages.h"
+#include "data/episodes/environment.h"
+
+namespace lockstep {
+
+// The MODEL.TYPE that means this task.
+inline constexpr const char* kActorCritic = "actor_critic";
+
+// For its keys and their meanings see control_keys.cc.
+struct ControlConfig : TrainSettings {
+  ControlConfig();  // with the defaults of this task
+
+  std::string model = kActorCritic;
+  std::vector<int64_t> hidden = {64, 64};
+  std::string weights;
+
+  std::string environment = "cart_pole";
+  int64_t environments = 32;  // of all replicas
+  int64_t steps = 64;         // of each environment in an iteration
+  int64_t epochs = 10;        // over them
+  int64_t batch_size = 256;   // rows of a minibatch of all replicas
+  AdvantageOptions advantages = {};
+  PolicyLoss loss = {};
+
+  int64_t test_episodes = 100;
+  double stop_at = 0;
+
+  const EnvironmentKind& kind() const { return environment_named(environment); }
+  int64_t rows() const { return environments * steps; }  // of an iteration
+};
+// In the order of a listing.
+ConfigKeys keys_of(ControlConfig& config);
+
+// Whether files and words (KEY VALUE ..) describe this task. Throws for a type that is nearly its.
+bool is_control(const ConfigFiles& files, const std::vector<std::string>& words);
+// Throws if they do, where only a classifier will do.
+void refuse_control(const ConfigFiles& files, const std::vector<std::string>& words);
+
+// Throws as read_config() does; so does a configuration that does not fit so many processes.
+ControlConfig read_control_config(const ConfigFiles& files, const std::vector<std::string>& words,
+                                  int processes, Origins& origins);
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/detection/box_test.h"
+
+#include <span>
+#include <utility>
+
+#include "app/detection/proposal_file.h"
+#include "app/train/gathered.h"
+#include "graph/error.h"
+#include "graph/limits.h"
+
+namespace lockstep {
+namespace {
+
+struct PictureShare {
+  std::size_t first = 0, step = 1;
+};
+PictureShare share_of_pictures(const Comm* comm) {
+  if (!comm) return {};
+  return {static_cast<std::size_t>(comm->rank()), static_cast<std::size_t>(comm->size())};
+}
+
+}  // namespace
+
+BoxTest::BoxTest(const DetectorConfig& config, Session& session, const PictureSet& pictures,
+                 PictureProposals proposals)
+    : config_(config),
+      session_(session),
+      pictures_(pictures),
+      proposals_(std::move(proposals)),
+      finder_(config, session) {
+  const Annotations& table = pictures.annotations();
+  const DetectionModelOptions& model = config.network.model;
+  const auto categories = static_cast<int64_t>(table.categories.size());
+  check(model.rpn_only || model.num_classes == categories + 1, "MODEL.NUM_CLASSES is ",
+        model.num_classes, ", but ", table.path, " has ", categories,
+        " categories; with the background, should be ", categories + 1);
+}
+
+PictureList BoxTest::own_pictures() {
+  const std::vector<CocoImage>& images = pictures_.annotations().images;
+  const PictureShare share = share_of_pictures(session_.comm());
+  const auto number = [share](std::size_t own) { return share.first + own * share.step; };
+  PictureList list;
+  for (std::size_t i = share.first; i < images.size(); i += share.step)
+    list.sizes.push_back({images[i].height, images[i].width});
+  list.read = [this, number](std::size_t own) { return picture_or_blank(number(own)); };
+  if (proposals_)
+    list.proposals = [this, number](std::size_t own) { return proposals_(number(own)); };
+  return list;
+}
+
+// Puts a blank picture of the same size in a bad one's place; boxes found in a blank are dropped.
+Image BoxTest::picture_or_blank(std::size_t number) {
+  try {
+    return pictures_.picture(number);
+  } catch (const NoMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (!config_.train.skip_bad_images)
+      fail(error.what(), "; TRAIN.SKIP_BAD_IMAGES true leaves it out of the test");
+    const std::lock_guard lock(mutex_);
+    left_out_[number] = error.what();
+  }
+  const CocoImage& image = pictures_.annotations().images[number];
+  return {image.height, image.width,
+          std::vector<uint8_t>(static_cast<std::size_t>(3 * image.height * image.width))};
+}
+
+// Drops, on rank 0, also the boxes of pictures that other processes could not read.
+void BoxTest::drop_left_out(std::vector<FoundBoxes>& found) {
+  std::vector<std::string> texts;
+  for (const auto& [number, why] : left_out_) texts.push_back(join(number, " ", why));
+  left_out_.clear();
+  for (const std::string& text :
+       gather_once(session_.comm(), texts, "held-out pictures that cannot be read")) {
+    const std::size_t space = text.find(' ');
+    left_out_[std::stoull(text)] = text.substr(space + 1);
+  }
+  for (const auto& [number, why] : left_out_) found.at(number).clear();
+}
+
+int BoxTest::threads() const { return session_.threads() * session_.model().replicas; }
+
+BoxTestResult BoxTest::test() {
+  left_out_.clear();
+  const PictureList list = own_pictures();
+  std::vector<FoundBoxes> found = finder_.find(list);
+  const Annotations& truth = pictures_.annotations();
+  if (Comm* comm = session_.comm()) {
+    found = gather_boxes(*comm, found, truth.images.size());
+    if (comm->rank() > 0) found.resize(truth.images.size());
+  }
+  if (config_.train.skip_bad_images) drop_left_out(found);
+  if (session_.comm() && session_.comm()->rank() > 0) return {};
+  if (!left_out_.empty() && left_out_.size() == truth.images.size())
+    fail(truth.path, ": none of the ", truth.images.size(),
+         " pictures can be read; the last: ", left_out_.rbegin()->second);
+  const bool rpn_only = config_.network.model.rpn_only;
+  BoxTestResult result =
+      left_out_.empty()
+          ? scored(std::move(found), truth, rpn_only, threads())
+          : scored(std::move(found), without_objects_of(truth, left_out_), rpn_only, threads());
+  result.left_out = left_out_;
+  return result;
+}
+
+std::vector<std::string> BoxTestResult::left_out_texts() const {
+  std::vector<std::string> texts;
+  for (const auto& [number, why] : left_out) texts.push_back(why);
+  return texts;
+}
+
+Annotations without_objects_of(const Annotations& table,
+                               const std::map<std::size_t, std::string>& left_out) {
+  Annotations rest = table;
+  rest.objects.clear();
+  for (std::size_t i = 0; i < table.images.size(); ++i) {
+    rest.first_object[i] = rest.objects.size();
+    if (left_out.count(i) > 0) continue;
+    const std::span<const CocoObject> objects = table.objects_of(i);
+    rest.objects.insert(rest.objects.end(), objects.begin(), objects.end());
+  }
+  rest.first_object.back() = rest.objects.size();
+  return rest;
+}
+
+BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bool proposals_only,
+                     int threads) {
+  check(found.size() == truth.images.size(), "boxes of ", found.size(), " pictures, but ",
+        truth.path, " has ", truth.images.size());
+  const std::vector<Detection> detections = detections_of(found);
+  BoxTestResult result;
+  if (proposals_only)
+    result.proposals = ProposalScores{evaluate_proposals(truth, detections, 100, threads),
+                                      evaluate_proposals(truth, detections, 1000, threads)};
+  else
+    result.scores = evaluate_boxes(truth, detections, threads);
+  result.found = std::move(found);
+  return result;
+}
+
+std::string found_path(const std::string& folder, const std::string& set, bool proposals_only) {
+  if (proposals_only) return folder + "/proposals.safetensors";
+  check(set.find('/') == set.npos, "the data set '", set,
+        "' cannot be part of a file's name: it contains a /");
+  return folder + "/bbox_" + set + "_results.json";
+}
+
+std::string write_found(const std::string& folder, const std::string& set, const Annotations& of,
+                        const BoxTestResult& result) {
+  const std::string path = found_path(folder, set, result.proposals.has_value());
+  if (result.proposals)
+    write_proposals(path, set, of, result.found);
+  else
+    write_results(path, of, detections_of(result.found));
+  return path;
+}
+
+}  // namespace lockstep

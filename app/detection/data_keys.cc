@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// DATASETS, DATA_DIR, DATA and SCENES: what the names of data sets mean.
+#include "app/detection/data_sets.h"
+#include "app/detection/key_tables.h"
+#include "graph/error.h"
+#include "graph/listed.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMostScenes = 1 << 20;
+
+// Files are called by it.
+bool is_name_of_set(const std::string& name) {
+  constexpr const char* kOfNames =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  return name.find_first_not_of(kOfNames) == name.npos && name[0] != '.' && name[0] != '-';
+}
+
+std::string declared_names(const NamedSections& declared) {
+  std::vector<std::string> names;
+  for (const auto& [name, section] : declared.sections) names.push_back(name);
+  return listed(names);
+}
+
+}  // namespace
+
+// Processes may have the same data in different places.
+ConfigKeys detector_data_keys(DetectorConfig& c) {
+  DetectionSets& sets = c.sets;
+  return {
+      {"DATASETS",
+       &sets.declared,
+       "data sets of your own: IMAGES is a folder, ANNOTATIONS a file in COCO's form; "
+       "DATASETS.NAME.IMAGES is a key of its own",
+       {.alike = [&sets] { return declared_names(sets.declared); }}},
+      {"DATA_DIR",
+       &sets.data_dir,
+       "folder of the data sets that Detectron knows by name, such as coco/annotations and "
+       "coco/coco_train2014",
+       {.own = true}},
+      {"DATA.EXIF",
+       &sets.exif,
+       "annotations are made on pictures turned as their EXIF block says; false: on pictures as "
+       "stored. Asked only where the annotated size fits both",
+       {.remembered = true}},
+      {"SCENES.TRAIN",
+       &sets.train_scenes,
+       "number of pictures of scenes_train, which are generated",
+       {.least = 1, .most = kMostScenes, .remembered = true}},
+      {"SCENES.VAL",
+       &sets.val_scenes,
+       "number of pictures of scenes_val; none of them is in scenes_train",
+       {.least = 1, .most = kMostScenes}}};
+}
+
+void check_declared_sets(const DetectorConfig& config) {
+  const NamedSections& declared = config.sets.declared;
+  for (const auto& [name, section] : declared.sections) {
+    const std::string key = "DATASETS." + name;
+    std::string at = config.path;
+    for (const auto& [field, text] : section)
+      if (config.origins.is_set(key + "." + field)) at = config.origins.of(key + "." + field);
+    check(is_name_of_set(name), at, ": ", key,
+          ": a data set's name should have letters, digits, _, - and . only");
+    check(name != kScenesTrain && name != kScenesVal, at, ": ", key,
+          " is the name of generated pictures, which are built in; choose another one");
+    for (const std::string& field : declared.fields) {
+      const auto found = section.find(field);
+      check(found != section.end() && !found->second.empty(), at, ": ", key, " has no ", field,
+            "; it should have ", declared.fields_text());
+    }
+  }
+}
+
+}  // namespace lockstep

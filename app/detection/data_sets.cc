@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/detection/data_sets.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/config/read.h"
+#include "app/detection/catalogue.h"
+#include "data/coco/read_annotations.h"
+#include "data/detection/joined_pictures.h"
+#include "graph/error.h"
+#include "graph/listed.h"
+#include "graph/nearest.h"
+
+namespace lockstep {
+namespace {
+
+class SetOpener {
+ public:
+  SetOpener(const DetectorConfig& config, const std::string& key)
+      : config_(config), sets_(config.sets), at_(config.origins.blame({key}, config.path)) {}
+
+  std::unique_ptr<PictureSet> open(const std::string& name) const {
+    const auto declared = sets_.declared.sections.find(name);
+    if (declared != sets_.declared.sections.end()) {
+      const NamedSections::Section& section = declared->second;
+      return of_files(name, {section.at("IMAGES"), section.at("ANNOTATIONS")},
+                      "see " + said("DATASETS." + name + ".IMAGES"),
+                      "see " + said("DATASETS." + name + ".ANNOTATIONS"));
+    }
+    if (name == kScenesTrain)
+      return std::make_unique<ScenePictures>(SceneOptions{.count = sets_.train_scenes});
+    if (name == kScenesVal)
+      return std::make_unique<ScenePictures>(
+          SceneOptions{.count = sets_.val_scenes, .held_out = true});
+    const auto files = detectron_set(name, sets_.data_dir);
+    if (!files) refuse(name);
+    const std::string where = join("it follows from DATA_DIR, which is '", sets_.data_dir, "' (",
+                                   config_.origins.of("DATA_DIR"), ")");
+    return of_files(name, *files, where, where);
+  }
+
+ private:
+  std::string said(const std::string& key) const {
+    return join(key, " (", config_.origins.of(key), ")");
+  }
+
+  // `images_by` and `annotations_by` say who named them.
+  std::unique_ptr<PictureSet> of_files(const std::string& name, const PictureFiles& files,
+                                       const std::string& images_by,
+                                       const std::string& annotations_by) const {
+    const auto need = [&](bool holds, const std::string& what, const std::string& path,
+                          const std::string& by) {
+      check(holds, at_, ": ", name, ": there is no ", what, " ", path, "; ", by);
+    };
+    std::error_code ignored;
+    need(std::filesystem::exists(files.annotations, ignored), "file", files.annotations,
+         annotations_by);
+    need(std::filesystem::is_directory(files.images, ignored), "folder", files.images, images_by);
+    std::unique_ptr<PictureSet> pictures;
+    naming(join(at_, ": ", name), [&] {
+      pictures = std::make_unique<FilePictures>(files.images, read_annotations(files.annotations),
+                                                sets_.exif);
+    });
+    return pictures;
+  }
+
+  [[noreturn]] void refuse(const std::string& name) const {
+    std::vector<std::string> known = detectron_set_names();
+    known.insert(known.end(), {kScenesTrain, kScenesVal});
+    for (const auto& [declared, section] : sets_.declared.sections) known.push_back(declared);
+    const std::string near = nearest(name, known);
+    fail(at_, ": there is no data set '", name, "'",
+         near.empty() ? "." : "; did you mean " + near + "?",
+         " One of your own is declared by DATASETS: {", name.empty() ? "NAME" : name,
+         ": {IMAGES: folder, ANNOTATIONS: file.json}}");
+  }
+
+  const DetectorConfig& config_;
+  const DetectionSets& sets_;
+  std::string at_;
+};
+
+std::string some_classes_of(const std::vector<CocoCategory>& categories) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> names{"the background"};
+  for (const CocoCategory& category : categories) names.push_back(category.name);
+  return first_listed(names, kMost + 1);
+}
+
+void check_number_of_classes(const DetectorConfig& config, const Annotations& table,
+                             const std::string& names, const std::string& key) {
+  const DetectionModelOptions& model = config.network.model;
+  const auto classes = static_cast<int64_t>(table.categories.size()) + 1;
+  check(model.rpn_only || model.num_classes == classes,
+        config.origins.blame({"MODEL.NUM_CLASSES"}, config.path), " is ", model.num_classes,
+        ", but ", names, " of ", key, " needs ", classes, ": ", some_classes_of(table.categories));
+}
+
+}  // namespace
+
+std::vector<std::string> names_of_sets(const char* generated) {
+  std::vector<std::string> names{generated};
+  const std::vector<std::string> known = detectron_set_names();
+  names.insert(names.end(), known.begin(), known.end());
+  return names;
+}
+
+std::vector<std::string> annotation_files(const DetectorConfig& config,
+                                          const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  const auto& declared = config.sets.declared.sections;
+  for (const std::string& name : names)
+    if (const auto own = declared.find(name); own != declared.end())
+      files.push_back(own->second.at("ANNOTATIONS"));
+    else if (const auto known = detectron_set(name, config.sets.data_dir))
+      files.push_back(known->annotations);
+  return files;
+}
+
+std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
+                                          const std::vector<std::string>& names,
+                                          const std::string& key) {
+  const std::string at = config.origins.blame({key}, config.path);
+  check(!names.empty(), at,
+        " names no data set; it may be scenes_train or one that DATASETS declares");
+  const SetOpener opener(config, key);
+  std::vector<NamedPictures> sets;
+  for (const std::string& name : names) {
+    check(std::count(names.begin(), names.end(), name) == 1, at, " names ", name, " twice");
+    sets.push_back({name, opener.open(name)});
+  }
+  std::unique_ptr<PictureSet> pictures;
+  if (sets.size() == 1)
+    pictures = std::move(sets.front().pictures);
+  else
+    naming(at, [&] { pictures = std::make_unique<JoinedPictures>(std::move(sets)); });
+  check_number_of_classes(config, pictures->annotations(), listed(names, " + "), key);
+  return pictures;
+}
+
+}  // namespace lockstep

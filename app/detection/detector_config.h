@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The YAML configuration of a detector: the keys of Detectron with its defaults, and ours beside
+// them. What changes a network is in models/detection/options.h; the rest is here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/config/files.h"
+#include "app/config/named_sections.h"
+#include "app/train/settings.h"
+#include "models/detection/options.h"
+
+namespace lockstep {
+
+struct DetectionData {  // of TRAIN or TEST
+  std::string weights;
+  std::vector<std::string> datasets;
+  std::vector<std::string> proposal_files;
+};
+
+struct DetectionSets {  // what names of data sets mean
+  NamedSections declared{{"IMAGES", "ANNOTATIONS"}, {}};
+  std::string data_dir = "data";
+  bool exif = true;
+  int64_t train_scenes = 4000, val_scenes = 500;
+};
+
+struct DetectionTraining {  // the rest of TRAIN
+  DetectionData data;
+  bool use_flipped = true;
+  double bbox_thresh = 0.5;
+  int64_t snapshot_iters = 80000;  // of one GPU; TrainSettings has those of all
+  bool aspect_grouping = true;
+  double gt_min_area = -1;
+  int64_t shapes = 0;            // ours: padded sizes at the most; 0: 6, or 12 with several scales
+  bool skip_bad_images = false;  // ours
+};
+
+struct DetectionLoader {  // DATA_LOADER
+  int64_t num_threads = 4;
+  int64_t minibatch_queue_size = 64;
+  int64_t blobs_queue_capacity = 8;
+};
+
+// What TEST.BBOX_AUG, MASK_AUG and KPS_AUG have in common.
+struct TestAugmentation {
+  bool enabled = false;
+  bool h_flip = false;
+  std::vector<int64_t> scales;
+  int64_t max_size = 4000;
+  bool scale_h_flip = false;
+  bool scale_size_dep = false;
+  std::vector<double> aspect_ratios;
+  bool aspect_ratio_h_flip = false;
+};
+
+struct BoxAugmentation : TestAugmentation {
+  std::string score_heur = "UNION";
+  std::string coord_heur = "UNION";
+  double area_th_lo = 50 * 50;
+  double area_th_hi = 180 * 180;
+};
+
+struct MaskAugmentation : TestAugmentation {
+  std::string heur = "SOFT_AVG";
+  double area_th = 180 * 180;
+};
+
+struct KeypointAugmentation : TestAugmentation {
+  std::string heur = "HM_AVG";
+  double area_th = 180 * 180;
+};
+
+struct SoftSuppression {  // TEST.SOFT_NMS
+  bool enabled = false;
+  std::string method = "linear";
+  double sigma = 0.5;
+};
+
+struct BoxVote {  // TEST.BBOX_VOTE
+  bool enabled = false;
+  double vote_th = 0.8;
+  std::string scoring_method = "ID";
+  double scoring_method_beta = 1;
+};
+
+struct DetectionScoring {  // the rest of TEST
+  DetectionData data;
+  bool competition_mode = true;
+  bool force_json_dataset_eval = false;
+  bool precomputed_proposals = true;  // inferred
+  bool class_specific_ar = false;
+  BoxAugmentation bbox_aug;
+  MaskAugmentation mask_aug;
+  KeypointAugmentation kps_aug;
+  SoftSuppression soft_nms;
+  BoxVote bbox_vote;
+};
+
+// Keys of Detectron that have no meaning here.
+struct UnusedDetectronKeys {
+  std::string execution_type = "dag";
+  bool auto_resume = true, copy_weights = false;
+  bool train_proposals_on_gpu = false, test_proposals_on_gpu = false;
+  bool memonger = true, memonger_share_activations = false;
+  double eps = 1e-14;
+  std::string root_dir = ".", matlab = "matlab";
+  bool vis = false;
+  double vis_th = 0.9;
+  std::string expected_results = "[]", expected_results_email;
+  double expected_results_rtol = 0.1, expected_results_atol = 0.005;
+  double expected_results_sigma_tol = 4;
+  std::string download_cache = "/tmp/detectron-download-cache";
+  bool on_cluster = false;
+};
+
+enum class DetectorNoteKind {
+  old_function,  // a function's former name
+  old_type,      // a deprecated MODEL.TYPE
+  old_key,       // a key of no use any more
+  unused,        // a key that has no effect here
+  missing,       // a key that has no effect in this version
+  batch          // the images of a step are not those that the file's rates are for
+};
+struct DetectorNote {
+  DetectorNoteKind kind;
+  std::string text;  // one line
+};
+
+struct DetectorConfig : TrainSettings {
+  DetectorOptions network;
+
+  int64_t num_gpus = 1;   // the number of replicas, also where DEVICES says it
+  bool use_nccl = false;  // ALL_REDUCE decides where it is set
+  double dedup_boxes = 1.0 / 16;
+  std::vector<double> pixel_means = {102.9801, 115.9465, 122.7717};  // blue, green, red
+
+  bool scale_to_batch = false;
+
+  DetectionSets sets;
+  DetectionTraining train;
+  DetectionLoader loader;
+  DetectionScoring test;
+  UnusedDetectronKeys unused;
+
+  Origins origins;
+  std::vector<DetectorNote> notes;
+  // Why the learning rate does not fit the images of a step; empty: it does.
+  std::string misfit;
+
+  DetectorConfig();  // Detectron's defaults where ours for classification are others
+};
+
+// Detectron's 229 keys, whose facts give them as Detectron's, and those that are ours, the run's
+// and the step's. In the order of the reference page.
+ConfigKeys keys_of(DetectorConfig& config);
+// Names that keys had in older versions of Detectron.
+std::vector<FormerKey> former_detectron_keys();
+
+// Reads the files, then the overrides (KEY VALUE KEY VALUE ..); infers what follows from other
+// keys, and checks that they fit together. Throws with file:line and key.
+DetectorConfig read_detector_config(const ConfigFiles& files,
+                                    const std::vector<std::string>& overrides, int processes = 1);
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The training step of a detector's configuration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/detection/detector_config.h"
+#include "app/model_source.h"
+
+namespace lockstep {
+
+// Says the configuration's notes on stderr, then builds its step. Not initialised.
+SourcedModel detector_from(const DetectorConfig& config);
+
+}  // namespace lockstep

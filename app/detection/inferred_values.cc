@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/detection/inferred_values.h"
+
+#include <algorithm>
+
+#include "app/config/read.h"
+#include "app/detection/functions.h"
+#include "app/detection/types.h"
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+void infer_type(DetectorConfig& config) {
+  std::string& name = config.network.model.type;
+  const std::string at = config.origins.blame({"MODEL.TYPE"}, config.path);
+  const DetectorType* type = detector_type(name);
+  check(type != nullptr, at, ": '", name, "' is no detector");
+  if (type->frozen_features && !config.network.train.freeze_conv_body) {
+    config.network.train.freeze_conv_body = true;
+    config.origins.places["TRAIN.FREEZE_CONV_BODY"] = "inferred from MODEL.TYPE";
+  }
+  if (type->now.empty()) return;
+  config.notes.push_back({DetectorNoteKind::old_type,
+                          join(at, " ", name, " is an old type",
+                               type->is_hard_wired ? " with a body and heads of its own" : "",
+                               "; it is ", type->now, " today")});
+  // Another name would mean another network.
+  if (!type->is_hard_wired) name = type->now;
+}
+
+void infer_functions(DetectorConfig& config) {
+  for (const FunctionKey& key : function_keys()) {
+    std::string& value = key.value(config);
+    if (value.empty()) continue;
+    const std::string at = config.origins.blame({key.key}, config.path);
+    naming(at, [&] {
+      const FunctionName function = function_named(key, value);
+      if (function.was_old)
+        config.notes.push_back({DetectorNoteKind::old_function,
+                                join(at, ": ", value, " is called ", function.name, " now")});
+      value = function.name;
+    });
+  }
+}
+
+template <class T>
+void infer(DetectorConfig& config, const std::string& key, T& value, T now,
+           const std::string& from) {
+  if (value == now) return;
+  value = now;
+  config.origins.places[key] = "inferred from " + from;
+}
+
+void infer_proposals(DetectorConfig& config) {
+  DetectorOptions& network = config.network;
+  const DetectionModelOptions& model = network.model;
+  if (model.rpn_only || model.faster_rcnn)
+    infer(config, "RPN.RPN_ON", network.rpn.rpn_on, true,
+          model.rpn_only ? "MODEL.RPN_ONLY" : "MODEL.FASTER_RCNN");
+  if (network.rpn.rpn_on || network.retinanet.retinanet_on)
+    infer(config, "TEST.PRECOMPUTED_PROPOSALS", config.test.precomputed_proposals, false,
+          network.rpn.rpn_on ? "RPN.RPN_ON" : "RETINANET.RETINANET_ON");
+  if (!config.origins.is_set("TRAIN.PROPOSALS"))
+    infer(config, "TRAIN.PROPOSALS", network.shape.proposals, network.train.rpn_post_nms_top_n,
+          "TRAIN.RPN_POST_NMS_TOP_N");
+}
+
+void infer_widths(DetectorConfig& config) {
+  ResNetOptions& body = config.network.resnets;
+  if (body.trans_func.starts_with("basic") && !config.origins.is_set("RESNETS.RES2_OUT_CHANNELS"))
+    infer<int64_t>(config, "RESNETS.RES2_OUT_CHANNELS", body.res2_out_channels, 64,
+                   "RESNETS.TRANS_FUNC");
+}
+
+// DEVICES are a process's own, NUM_GPUS counts those of all.
+void infer_devices(DetectorConfig& config, int processes) {
+  if (config.origins.is_set("DEVICES")) {
+    infer(config, "NUM_GPUS", config.num_gpus, config.replicas() * processes, "DEVICES");
+    return;
+  }
+  check(config.num_gpus % processes == 0, config.origins.blame({"NUM_GPUS"}, config.path), " ",
+        config.num_gpus, " does not divide over ", processes, " processes; say each one's DEVICES");
+  config.run.devices = devices_named(join("cpu*", config.num_gpus / processes));
+  config.origins.places["DEVICES"] = "inferred from NUM_GPUS";
+}
+
+// Detectron's switch between NCCL and Caffe2's own sums, for files that name no algorithm.
+void infer_all_reduce(DetectorConfig& config) {
+  if (!config.origins.is_set("USE_NCCL")) return;
+  AllReduceSpec& spec = config.step.options.all_reduce.spec;
+  const std::string at = join(config.origins.of("USE_NCCL"), ": USE_NCCL ");
+  const auto note = [&](const std::string& text) {
+    config.notes.push_back({DetectorNoteKind::unused, at + text});
+  };
+  if (config.origins.is_set("ALL_REDUCE")) {
+    note(join("has no effect beside ALL_REDUCE ", text_of(spec)));
+    return;
+  }
+  const bool on_gpus = std::ranges::any_of(
+      config.run.devices.list, [](const Device& device) { return device.kind == DeviceKind::gpu; });
+  if (config.use_nccl && !on_gpus) {
+    note(join("True has no effect on ", config.run.devices.text,
+              ", as NCCL needs GPUs: ALL_REDUCE stays ", text_of(spec)));
+    return;
+  }
+  spec = parse_all_reduce(config.use_nccl ? "nccl" : "muji");
+  config.origins.places["ALL_REDUCE"] = "inferred from USE_NCCL";
+}
+
+}  // namespace
+
+void infer_values(DetectorConfig& config, int processes) {
+  infer_type(config);
+  infer_functions(config);
+  infer_proposals(config);
+  infer_widths(config);
+  infer_devices(config, processes);
+  infer_all_reduce(config);
+  config.snapshot_iters = std::max<int64_t>(1, config.train.snapshot_iters / config.num_gpus);
+}
+
+}  // namespace lockstep

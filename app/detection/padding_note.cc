@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/detection/padding_note.h"
+
+#include "graph/error.h"
+#include "operators/norm/norm.h"
+
+namespace lockstep {
+namespace {
+
+// A graph of one picture has as many examples as `data` has pictures; RoIs are more.
+int normalisations_of(const Graph& graph, const Dim& pictures) {
+  int count = 0;
+  for (int index = 0; index < graph.node_count(); ++index) {
+    const Node node = graph.node(index);
+    if (!sums_over_places(node)) continue;
+    const Shape& shape = graph.shape(node.inputs()[0]);
+    count += !shape.empty() && shape[0] == pictures;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::string padding_note(const Graph& prediction) {
+  for (Value input : prediction.inputs()) {
+    if (prediction.name(input) != "data") continue;
+    const int count = normalisations_of(prediction, prediction.shape(input)[0]);
+    if (count == 0) break;
+    return join(count, count == 1 ? " normalisation counts" : " normalisations count",
+                " the padding of a picture, so its boxes and scores depend on the size that it is "
+                "padded to: `test` and `infer` pad each picture to its own size, a model.onnx to "
+                "one size (docs/detection.md, Padded sizes)");
+  }
+  return "";
+}
+
+}  // namespace lockstep

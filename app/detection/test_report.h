@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a test of a detector: numbers, a line, and the part of report.html.
+#pragma once
+
+#include "app/detection/box_test.h"
+#include "app/train/task.h"
+#include "data/detection/picture_set.h"
+
+namespace lockstep {
+
+// What decides which network is the best: box AP, or the recall of 100 proposals.
+ScoreKind score_of_detectors(bool proposals_only);
+
+// "box AP 0.512", and the other numbers.
+struct HeldOutLine {
+  std::string headline, detail;
+};
+HeldOutLine line_of(const BoxTestResult& result);
+
+HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, int64_t iterations);
+
+// COCO's numbers by their names in metrics.jsonl: ap, ap50, .., those that are counted.
+NamedNumbers numbers_of(const BoxTestResult& result);
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of boxes, each on a tab of its box's colour.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "app/draw/canvas.h"
+
+namespace lockstep {
+
+class LabelWriter {
+ public:
+  LabelWriter(Canvas& canvas, double letter_size);
+
+  // At `box` (left, top, right, bottom, within the canvas), where no other label is if there is
+  // such a place. Cuts a text that is wider than the picture; a picture too small for one letter
+  // gets none.
+  void write(const std::array<double, 4>& box, const std::string& text, const Colour& ground);
+
+ private:
+  struct Tab {
+    double left = 0, top = 0, width = 0, height = 0;
+    bool meets(const Tab& other) const;
+  };
+
+  double width_of(const std::string& text);
+  std::string shortened(std::string text, double most);
+  Tab placed(const std::array<double, 4>& box, double width) const;
+
+  Canvas& canvas_;
+  double padding_, above_line_ = 0, height_ = 0;
+  std::vector<Tab> tabs_;
+};
+
+}  // namespace lockstep

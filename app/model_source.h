@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resolves a command line's MODEL, CONFIG.yaml or FILE.onnx to a model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/config/step_settings.h"
+#include "graph/io.h"
+#include "runtime/feeds.h"
+
+namespace lockstep {
+
+struct ModelRequest {
+  std::string source;
+  // KEY VALUE .., in the form of read_words(): all keys for a CONFIG.yaml, the step's keys for a
+  // model's name or a network with a loss, the run's keys for a file with a step.
+  std::vector<std::string> settings = {};
+  std::string loss = "";          // for a network in FILE.onnx: the value to minimise
+  bool train_batch_norm = false;  // for a network in FILE.onnx: also trains nodes with
+                                  // training_mode 0
+  bool forward_only = false;      // of a step that is built here: its forward pass alone
+  int64_t batch = 0;              // images per replica; 0: from the configuration, or 32
+};
+
+struct SourcedModel : LoadedModel {
+  // Without `devices` for a file if the user named none. `threads` defaults to 1 without a
+  // configuration.
+  RunSettings run;
+  BatchShares shares;        // the shares of a step's batch
+  std::string network = "";  // the name of a model of models.h; empty for other sources
+};
+
+// A model built here is not initialised.
+SourcedModel model_from(const ModelRequest& request);
+
+// Every key of a CONFIG.yaml with its value and where that came from, as YAML; without a model.
+std::string configuration_of(const ModelRequest& request);
+
+bool is_yaml(const std::string& path);
+bool is_onnx(const std::string& path);
+
+}  // namespace lockstep

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds objects in pictures with a detector, and draws them.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "app/detection/box_finder.h"
+#include "app/detection/network.h"
+#include "app/draw/boxes.h"
+#include "app/model_source.h"
+#include "app/predict/infer_command.h"
+#include "app/predict/output_folder.h"
+#include "app/texts.h"
+#include "app/train/run_folder.h"
+#include "app/train/weights.h"
+#include "data/image.h"
+#include "graph/io.h"
+#include "graph/printable.h"
+#include "models/detection/inputs.h"
+#include "operators/all.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr int64_t kDrawnSide = 640;  // smaller pictures are enlarged, so that names can be read
+
+// One CPU replica with all threads: pictures come one after the other, and a machine without the
+// run's devices can look at them, too.
+DetectorConfig on_one_replica(DetectorConfig config) {
+  config.run.devices = devices_named("cpu");
+  config.run.auxiliaries = {};
+  config.run.threads = 0;
+  const DataParallelOptions usual;
+  config.step.packing = std::nullopt;
+  config.step.buckets.clear();
+  config.step.options.all_reduce = usual.all_reduce;
+  config.step.options.deferred = false;
+  config.step.options.micro_batches = 1;
+  return config;
+}
+
+// The file with the network's metadata: the trained one itself, or the step of its run. Empty
+// without a file.
+TrainingModel file_of(const DetectorRun& run) {
+  const std::string path = is_onnx(run.weights) ? run.weights : step_in(run.folder);
+  return fs::exists(path) ? load_model(all_ops(), path).model : TrainingModel(all_ops());
+}
+
+std::vector<std::string> categories_of(const TrainingModel& file) {
+  std::vector<std::string> names;
+  const auto said = file.metadata.find("categories");
+  if (said == file.metadata.end()) return names;
+  const auto list = nlohmann::json::parse(said->second, nullptr, false);
+  if (!list.is_array()) return names;
+  for (const auto& name : list)
+    if (name.is_string()) names.push_back(name);
+  return names;
+}
+
+// The parameters in a trained network's file, by their names.
+StateValues values_in(const TrainingModel& file, const TrainingModel& of) {
+  StateValues values;
+  for (const State& state : of.states)
+    if (const Value value = file.inference.find(state.name); value)
+      if (const Literal* literal = file.inference.literal(value))
+        values.emplace(state.name, *literal);
+  return values;
+}
+
+class PictureDetector {
+ public:
+  PictureDetector(DetectorConfig config, const DetectorRun& run, const TrainingModel& file)
+      : config_(on_one_replica(std::move(config))),
+        categories_(categories_of(file)),
+        model_(detector_step(config_, {config_.network.shape.height, config_.network.shape.width})),
+        session_(model_, all_devices(config_.run), all_kernels(),
+                 session_options(config_, config_.run.threads, nullptr)),
+        finder_(config_, session_) {
+    const WeightsOptions whole{.path = run.weights, .whole = true};
+    if (is_onnx(run.weights))
+      load_weights(session_, values_in(file, model_), whole);
+    else
+      load_weights(session_, whole);
+  }
+
+  FoundBoxes find(const Image& image) { return finder_.find(list_of_pictures({&image, 1})).at(0); }
+  std::string name_of(const FoundBox& box) const {
+    if (box.kind == 0) return "proposal";
+    const auto place = static_cast<std::size_t>(box.kind - 1);
+    return place < categories_.size() ? categories_[place] : join("class ", box.kind);
+  }
+
+ private:
+  DetectorConfig config_;
+  std::vector<std::string> categories_;
+  TrainingModel model_;
+  Session session_;
+  BoxFinder finder_;
+};
+
+// What is written for each picture, without its ending. The files of pictures with the same name in
+// different folders get a number.
+std::vector<std::string> output_names(const std::vector<std::string>& files) {
+  std::set<std::string> used;
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    const std::string stem = fs::path(file).stem().string();
+    std::string name = stem;
+    for (int times = 2; !used.insert(name).second; ++times) name = join(stem, ".", times);
+    names.push_back(name);
+  }
+  return names;
+}
+
+// No picture is drawn over one that was to be looked at.
+void check_overwrites_none(const std::string& folder, const std::vector<std::string>& names,
+                           const std::vector<std::string>& files) {
+  std::error_code trouble;
+  std::set<fs::path> pictures;
+  for (const std::string& file : files) pictures.insert(fs::weakly_canonical(file, trouble));
+  for (const std::string& name : names)
+    check(pictures.count(fs::weakly_canonical(folder + "/" + name, trouble)) == 0,
+          "--out: ", folder, "/", name,
+          " is one of the pictures and would be overwritten; choose another folder");
+}
+
+std::vector<std::string> output_files(const std::vector<std::string>& outputs) {
+  std::vector<std::string> files;
+  for (const std::string& output : outputs)
+    for (const char* ending : {".png", ".json"}) files.push_back(output + ending);
+  return files;
+}
+
+ordered_json json_of(const std::string& file, const Image& image, const FoundBoxes& boxes,
+                     const PictureDetector& detector) {
+  ordered_json said{{"picture", file},
+                    {"height", image.height},
+                    {"width", image.width},
+                    {"objects", ordered_json::array()}};
+  for (const FoundBox& box : boxes) {
+    const auto& [left, top, right, bottom] = box.corners;
+    said["objects"].push_back({{"class", detector.name_of(box)},
+                               {"score", box.score},
+                               {"bbox", {left, top, right - left, bottom - top}}});
+  }
+  return said;
+}
+
+Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDetector& detector) {
+  std::vector<DrawnBox> shown;
+  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box)  // the best lies on top
+    shown.push_back({.corners = box->corners,
+                     .label = join(detector.name_of(*box), " ", fixed(box->score, 2)),
+                     .colour = static_cast<std::size_t>(std::max<int64_t>(1, box->kind) - 1)});
+  return drawn(image, shown, times_within(image, kDrawnSide));
+}
+
+struct SeenPicture {
+  FoundBoxes boxes;
+  std::optional<FoundBox> best;  // of all, also of those below the threshold
+  std::string png, json;
+};
+SeenPicture look_at(PictureDetector& detector, const std::string& file,
+                    const InferOptions& options) {
+  const Image image = read_image(file);
+  SeenPicture seen{detector.find(image), {}, "", ""};
+  if (!seen.boxes.empty()) seen.best = seen.boxes.front();
+  std::erase_if(seen.boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
+  if (options.out.empty()) return seen;
+  seen.png = png_of(drawn_picture(image, seen.boxes, detector));
+  seen.json = json_of(file, image, seen.boxes, detector)
+                  .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
+              "\n";
+  return seen;
+}
+
+std::string said_of(const FoundBox& box, const PictureDetector& detector) {
+  return join(printable(detector.name_of(box)), " ", fixed(box.score, 2));
+}
+
+void print(const SeenPicture& seen, const PictureDetector& detector, double threshold) {
+  const FoundBoxes& boxes = seen.boxes;
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    std::cout << (i == 0 ? "  " : ", ") << said_of(boxes[i], detector);
+  if (boxes.empty())
+    std::cout << "  nothing"
+              << (seen.best ? join(" with a score of at least ", threshold,
+                                   " (--threshold); the best is ", said_of(*seen.best, detector))
+                            : " at all");
+  std::cout << "\n";
+}
+
+}  // namespace
+
+int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
+                     const std::vector<std::string>& files) {
+  check(!takes_proposals(config.network), config.path,
+        ": a network without an RPN needs proposals; `lockstep test` takes them from files");
+  const std::vector<std::string> outputs = output_names(files);
+  OutputFolder folder(options.out);
+  if (folder.exists()) check_overwrites_none(options.out, output_files(outputs), files);
+  folder.check_replaceable(output_files(outputs));
+  PictureDetector detector(std::move(config), run, file_of(run));
+  int unreadable = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::cout << printable(files[i]) << std::flush;
+    SeenPicture seen;
+    try {
+      seen = look_at(detector, files[i], options);
+    } catch (const Error& error) {
+      std::cout << "  unreadable\n" << std::flush;
+      std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
+      ++unreadable;
+      continue;
+    }
+    if (folder.exists()) {
+      folder.write(outputs[i] + ".png", seen.png);
+      folder.write(outputs[i] + ".json", seen.json);
+    }
+    print(seen, detector, options.threshold);
+  }
+  check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
+  return 0;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classification of images by a trained network.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/predict/trained_network.h"
+#include "runtime/exec/executor.h"
+
+namespace lockstep {
+
+class PictureClassifier {
+ public:
+  explicit PictureClassifier(TrainedNetwork network);
+
+  struct Guess {
+    std::string name;
+    float confidence = 0;
+  };
+  // Best guess first. Reads the file as training reads held-out images.
+  std::vector<Guess> classify(const std::string& picture);
+
+ private:
+  TrainedNetwork network_;
+  States no_state_;
+  Workers workers_;
+  std::unique_ptr<Executor> executor_;
+  Literal input_;  // of floats, or of bytes if the network takes them
+};
+
+}  // namespace lockstep

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/predict/trained_network.h"
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "graph/passes/predict.h"
+#include "operators/all.h"
+#include "runtime/state/safetensors.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kPicture = "picture";
+constexpr const char* kClassNames = "classes";
+
+json parsed(const TrainingModel& model, const char* key, const std::string& path) {
+  const auto found = model.metadata.find(key);
+  check(found != model.metadata.end(), path, ": the metadata lacks 'lockstep.", key,
+        "', which describes how to prepare pictures for this network; `lockstep export` and "
+        "`lockstep train` write it");
+  try {
+    return json::parse(found->second);
+  } catch (const json::exception&) {
+    fail(path, ": the metadata 'lockstep.", key, "' is not JSON: ", found->second);
+  }
+}
+
+// Rejects fractions and booleans, which would be converted.
+int64_t whole(const json& said, const char* key) {
+  const json& number = said.at(key);
+  if (!number.is_number_integer()) fail("'", key, "' should be an integer");
+  return number.get<int64_t>();
+}
+
+Preparation preparation_of(const TrainingModel& model, const std::string& path) {
+  const json said = parsed(model, kPicture, path);
+  Preparation preparation;
+  try {
+    preparation = {whole(said, "channels"), whole(said, "height"), whole(said, "width"),
+                   whole(said, "resize"),   said.at("mean"),       said.at("deviation")};
+  } catch (const std::exception& error) {
+    fail(path, ": the metadata 'lockstep.", kPicture, "' is ", said.dump(), ": ", error.what());
+  }
+  const auto channels = static_cast<std::size_t>(preparation.channels);
+  bool fits = (channels == 1 || channels == 3) && preparation.mean.size() == channels &&
+              preparation.deviation.size() == channels;
+  for (int64_t size : {preparation.height, preparation.width, preparation.resize})
+    fits = fits && size > 0 && size <= 1 << 16;
+  for (float deviation : preparation.deviation)
+    fits = fits && deviation > 0 && std::isfinite(deviation);
+  for (float mean : preparation.mean) fits = fits && std::isfinite(mean);
+  check(fits, path, ": the metadata 'lockstep.", kPicture,
+        "' does not describe a picture: ", said.dump());
+  return preparation;
+}
+
+std::vector<std::string> classes_of(const TrainingModel& model, const std::string& path) {
+  const json said = parsed(model, kClassNames, path);
+  try {
+    return said.get<std::vector<std::string>>();
+  } catch (const json::exception&) {
+    fail(path, ": the metadata 'lockstep.", kClassNames, "' is not a list of names: ", said.dump());
+  }
+}
+
+void check_shapes(const TrainedNetwork& network, const std::string& path) {
+  const Graph& graph = network.model.inference;
+  std::vector<Value> inputs;
+  for (Value input : graph.inputs())
+    if (!graph.literal(input)) inputs.push_back(input);
+  check(inputs.size() == 1 && graph.outputs().size() == 1, path, ": has ", inputs.size(),
+        " inputs and ", graph.outputs().size(), " outputs; a classifier has one of each");
+  const Preparation& p = network.preparation;
+  const TensorType& taken = graph.type(inputs[0]);
+  const TensorType fed{taken.dtype == DType::uint8 ? DType::uint8 : DType::float32,
+                       {"N", p.channels, p.height, p.width}};
+  bool fits = taken.dtype == fed.dtype && taken.shape.size() == 4;
+  for (std::size_t i = 1; fits && i < 4; ++i)
+    fits = !taken.shape[i].known() || taken.shape[i] == fed.shape[i];
+  check(fits, path, ": takes ", taken, ", but its metadata prepares pictures as ", fed);
+  const Shape& scores = graph.shape(graph.outputs()[0]);
+  check(scores.size() == 2 && scores[1].known() &&
+            scores[1].size() >= static_cast<int64_t>(network.classes.size()),
+        path, ": outputs ", graph.type(graph.outputs()[0]), ", but its metadata names ",
+        network.classes.size(), " classes");
+}
+
+TrainedNetwork network_of(TrainingModel model, const std::string& path) {
+  Preparation preparation = preparation_of(model, path);
+  std::vector<std::string> classes = classes_of(model, path);
+  TrainedNetwork network{std::move(model), std::move(preparation), std::move(classes)};
+  check_shapes(network, path);
+  return network;
+}
+
+// The metadata of a checkpoint, or of the best weights.
+std::string said_of(const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json said = nlohmann::ordered_json::object();
+  for (const auto& [key, as] : {std::pair{"steps", "iterations"},
+                                {"iterations", "iterations"},
+                                {"held_out_accuracy", "held_out_accuracy"},
+                                {"held_out_mean_probability", "held_out_mean_probability"}})
+    if (auto found = metadata.find(key); found != metadata.end())
+      said[as] = json::parse(found->second, nullptr, false);
+  return said.dump();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> picture_metadata(const Dataset& data) {
+  const Preparation& p = data.preparation();
+  json names = json::array();
+  for (int64_t label = 0; label < data.classes(); ++label) names.push_back(data.class_name(label));
+  // A folder's name may be any bytes; JSON is UTF-8.
+  const auto replace = json::error_handler_t::replace;
+  // Writes floats in short form: 0.485, not its expansion as a double.
+  const auto written = [](const std::vector<float>& values) {
+    json list = json::array();
+    for (float value : values) list.push_back(std::stod(join(value)));
+    return list;
+  };
+  return {{kPicture, json{{"channels", p.channels},
+                          {"height", p.height},
+                          {"width", p.width},
+                          {"resize", p.resize},
+                          {"mean", written(p.mean)},
+                          {"deviation", written(p.deviation)}}
+                         .dump()},
+          {kClassNames, names.dump(-1, ' ', false, replace)}};
+}
+
+TrainedNetwork load_trained(const std::string& path) {
+  LoadedModel file = load_model(all_ops(), path);
+  check(file.model.step.node_count() == 0, path,
+        ": is a training step; `lockstep export RUN -o model.onnx` writes the trained network of a "
+        "run");
+  return network_of(std::move(file.model), path);
+}
+
+TrainingModel network_with_values(const std::string& weights, const std::string& step) {
+  check(fs::exists(step), weights, ": ", step,
+        ", which contains the network of these weights, does not exist");
+  const TrainingModel model = load_model(all_ops(), step).model;
+  const Safetensors file = read_safetensors(weights);
+  if (!file.checked) std::cerr << "lockstep: " << unchecked_line(weights) << "\n";
+  try {
+    TrainingModel network = with_trained_values(model, file.tensors);
+    network.metadata["trained"] = said_of(file.metadata);
+    return network;
+  } catch (const Error& error) {
+    fail(weights, " and ", step, ": ", error.what());
+  }
+}
+
+TrainedNetwork classifier_of(TrainingModel network, const std::string& weights,
+                             const std::string& step) {
+  try {
+    return network_of(std::move(network), step);
+  } catch (const Error& error) {
+    fail(weights, " and ", step, ": ", error.what());
+  }
+}
+
+TrainedNetwork trained_from(const std::string& weights, const std::string& step) {
+  return classifier_of(network_with_values(weights, step), weights, step);
+}
+
+void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
+                  const std::string& path) {
+  TrainingModel network = with_trained_values(model, values);
+  network.metadata["trained"] = trained;
+  save_model(network, path);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of report.html about a test of a detector: precision, recall, classes, pictures and
+// mistakes; or of the proposals of one that only makes those.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "app/report/shown.h"
+#include "data/coco/evaluation.h"
+
+namespace lockstep {
+
+struct DetectionTested {
+  CocoScores scores{0};
+  std::vector<std::string> classes;  // names, by category
+  std::vector<int64_t> objects;      // of each category; may be empty
+  std::vector<ShownScene> scenes;
+  std::vector<ShownMistake> mistakes;
+  std::array<int64_t, kMistakeKinds> mistake_counts{};
+  double least_score = 0.5;  // of the detections that are shown
+  int64_t iteration = 0;
+  int64_t pictures = 0;  // tested
+};
+
+std::string html_of(const DetectionTested& tested);
+
+struct ProposalsTested {
+  ProposalRecall few, many;  // say, of 100 and of 1,000 proposals
+  std::vector<ShownScene> scenes;
+  int64_t iteration = 0;
+  int64_t pictures = 0;
+};
+
+std::string html_of(const ProposalsTested& tested);
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures with boxes in HTML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/report/shown.h"
+
+namespace lockstep {
+
+// Truth beside detections, or what else was found.
+std::string html_of(const std::vector<ShownScene>& scenes, const std::string& found = "detection");
+std::string html_of(const std::vector<ShownMistake>& mistakes);
+
+}  // namespace lockstep

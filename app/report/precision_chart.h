@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Precision against recall, as a chart.
+#pragma once
+
+#include "app/report/chart.h"
+#include "data/coco/evaluation.h"
+
+namespace lockstep {
+
+// At overlaps of 0.5, 0.75 and 0.9: the mean over all classes with objects.
+Chart precision_chart(const CocoScores& scores);
+
+}  // namespace lockstep

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/text/config.h"
+
+#include <filesystem>
+
+#include "app/config/read.h"
+#include "app/train/read_settings.h"
+#include "graph/graph.h"
+
+namespace lockstep {
+namespace {
+
+void check_together(const TextConfig& config, int processes) {
+  const BatchShares shares = shares_of(config, config.replicas() * processes);
+  check(!shares.leave_nothing(), "TRAIN.BATCH_SIZE ", shares.batch,
+        " is too small: there are no rows for some of the ", shares.replicas, " replicas",
+        shares.parts > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
+  const DataParallelOptions& options = config.step.options;
+  check(options.all_reduce.spec.reduction != Reduction::mean || shares.equal(), "ALL_REDUCE ",
+        text_of(options.all_reduce.spec), " needs equal shares, but TRAIN.BATCH_SIZE ",
+        shares.batch, " cannot be split equally over the ", shares.replicas, " replicas");
+  check_fits(config.step, config.run, processes);
+  const int64_t threads = config.run.threads * config.replicas();
+  check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
+        config.run.devices.text, " makes ", threads, " threads; a process may have at most ",
+        kMostThreadsOfAll);
+  check(!config.files.empty(),
+        "DATA.FILES is empty; it should name text files, folders or patterns, such as "
+        "['notes.txt', 'docs/**/*.md']");
+  check_solver(config.optimizer);
+  check_rates(config.schedule);
+}
+
+}  // namespace
+
+TextConfig read_text_config(const ConfigFiles& files, const std::vector<std::string>& words,
+                            int processes, Origins& origins) {
+  return read_settings<TextConfig>(files, words, origins,
+                                   [&](TextConfig& config) { check_together(config, processes); });
+}
+
+BatchShares shares_of(const TextConfig& config, int64_t replicas) {
+  return {config.batch_size, replicas, config.step.options.micro_batches};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test of a language model on its held-out text.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/text/corpus.h"
+#include "data/text/scored_rows.h"
+#include "graph/passes/predict.h"
+#include "runtime/state/session.h"
+
+namespace lockstep {
+
+struct TextScore {
+  int64_t characters = 0;
+  double loss = 0;  // the mean of -log(probability of the character that came)
+
+  double bits_per_character() const;
+  double perplexity() const;
+  // The geometric mean of the probabilities: 1 / perplexity.
+  double mean_probability() const;
+};
+
+class HeldOutText {
+ public:
+  // All replicas of all processes share the rows; all make the same calls. `corpus` and `session`
+  // must outlive this.
+  HeldOutText(const TextCorpus& corpus, int64_t length, Session& session);
+
+  int64_t characters() const { return characters_; }
+  // With the current parameters. With several processes the result is rank 0's.
+  TextScore test();
+
+ private:
+  void test_own_share(std::vector<double>& losses);
+  void fill(std::size_t row, int64_t* characters) const;
+  double loss_of(std::size_t row, const float* prob) const;
+
+  const TextCorpus& corpus_;
+  int64_t length_;
+  Session& session_;
+  std::vector<ScoredRow> rows_;
+  int64_t characters_ = 0;
+  Predictors predictors_;
+  std::unique_ptr<Program> program_;
+  int64_t here_, replicas_;  // replicas of this process, and of all
+  int64_t batch_;            // rows of a replica at a time
+};
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/train/gathered.h"
+
+#include <cstdlib>
+#include <set>
+
+#include "runtime/dist/agree.h"
+
+namespace lockstep {
+
+std::vector<std::string> gather_once(Comm* comm, const std::vector<std::string>& mine,
+                                     const std::string& what) {
+  constexpr char kEnd = '\0';
+  if (!comm) return mine;
+  std::string joined;
+  for (const std::string& text : mine) joined += text + kEnd;
+  std::vector<std::string> all;
+  std::set<std::string> known;
+  for (const std::string& texts : gather_texts(*comm, joined, what))
+    for (std::size_t from = 0, end = 0; (end = texts.find(kEnd, from)) != texts.npos;
+         from = end + 1) {
+      const std::string text = texts.substr(from, end - from);
+      if (known.insert(text).second) all.push_back(text);
+    }
+  return all;
+}
+
+int64_t gather_sum(Comm* comm, int64_t mine, const std::string& what) {
+  if (!comm || comm->size() == 1) return mine;
+  const auto texts = gather_texts(*comm, std::to_string(mine), what);
+  if (comm->rank() > 0) return mine;
+  int64_t sum = 0;
+  for (const std::string& text : texts) sum += std::atoll(text.c_str());
+  return sum;
+}
+
+}  // namespace lockstep

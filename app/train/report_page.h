@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's report.html, rewritten during the run.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "app/report/report.h"
+#include "app/train/training_log.h"
+#include "app/train/training_run.h"
+
+namespace lockstep {
+
+struct ReportPageOptions {
+  std::string folder;  // the run's, whose metrics.jsonl provides the curves
+  int64_t first = 0;   // the run continues from this iteration
+  int processes = 1;
+};
+
+class ReportPage {
+ public:
+  // `task` and `log` must outlive the page.
+  ReportPage(Task& task, TrainingRun& run, const TrainingLog& log,
+             const ReportPageOptions& options);
+
+  // Does nothing if writing would take more than a small share of the time. A full disk does not
+  // end the run.
+  void refresh();
+  void tested(const HeldOutTest& result);
+  // The final version; browsers stop reloading.
+  void finished();
+  void interrupted(const std::string& why);
+  void failed(const std::string& why);
+
+ private:
+  void write();
+  void end(const std::string& state);
+  void gather(const std::vector<MetricRow>& rows);
+
+  Task& task_;
+  const TrainingLog& log_;
+  ReportPageOptions options_;
+  Report report_;
+  NamedTexts about_;
+  std::string parameters_, arithmetic_;
+  std::string state_;  // "": still running
+  std::chrono::steady_clock::time_point written_;
+  double cost_ = 0;  // seconds of the last writing
+};
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/train/settings.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMostRate = 3.4e38;  // a float
+
+}  // namespace
+
+// The builder's errors begin with the key's name without its section.
+void check_rates(const LrSchedule& schedule) {
+  try {
+    validate(schedule);
+  } catch (const Error& error) {
+    fail("SOLVER.", error.what());
+  }
+}
+
+ConfigKeys solver_keys(TrainSettings& c) {
+  return {
+      {"SOLVER.BASE_LR",
+       &c.schedule.base_lr,
+       "initial learning rate",
+       {.least = 0, .most = kMostRate, .decides_bits = true}},
+      {"SOLVER.LR_POLICY",
+       &c.schedule.policy,
+       "learning rate schedule: step, steps_with_decay, steps_with_lrs, cosine_decay or exp_decay",
+       {.decides_bits = true, .words = lr_policies()}},
+      {"SOLVER.GAMMA",
+       &c.schedule.gamma,
+       "factor of each drop of the learning rate; exp_decay: factor over the whole run",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.STEP_SIZE",
+       &c.schedule.step_size,
+       "step: iterations between two drops of the learning rate",
+       {.least = 1, .decides_bits = true}},
+      {"SOLVER.STEPS",
+       &c.schedule.steps,
+       "steps_with_*: first iteration of each interval; the first one is 0",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.LRS",
+       &c.schedule.lrs,
+       "steps_with_lrs: learning rate of each interval",
+       {.least = 0, .most = kMostRate, .decides_bits = true}},
+      {"SOLVER.MAX_ITER", &c.schedule.max_iter, "number of iterations of the run", {.least = 1}},
+      {"SOLVER.WARM_UP_ITERS",
+       &c.schedule.warm_up_iters,
+       "number of warm-up iterations",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.WARM_UP_FACTOR",
+       &c.schedule.warm_up_factor,
+       "fraction of the learning rate at the start of the warm-up",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.WARM_UP_METHOD",
+       &c.schedule.warm_up_method,
+       "warm-up factor over time: linear or constant",
+       {.decides_bits = true, .words = {"linear", "constant"}}},
+      {"SOLVER.TYPE",
+       &c.optimizer.type,
+       "the optimiser: " + solver_types(),
+       {.words = solver_type_names()}},
+      {"SOLVER.MOMENTUM",
+       &c.optimizer.momentum,
+       "momentum of SGD, Nesterov and LARS",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.NESTEROV", &c.optimizer.nesterov, "true: an old spelling of SOLVER.TYPE: Nesterov"},
+      {"SOLVER.BETA1",
+       &c.optimizer.beta1,
+       "Adam, AdamW: decay rate of the first moment",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.BETA2",
+       &c.optimizer.beta2,
+       "Adam, AdamW: decay rate of the second moment",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.ALPHA",
+       &c.optimizer.alpha,
+       "RMSProp, CentredRMSProp: decay rate of the mean of squares",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.RMSPROP_MOMENTUM",
+       &c.optimizer.rmsprop_momentum,
+       "momentum of RMSProp and CentredRMSProp",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.LR_DECAY",
+       &c.optimizer.rate_decay,
+       "Adagrad: the t-th update divides the learning rate by 1 + (t - 1) LR_DECAY",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.INITIAL_ACCUMULATOR",
+       &c.optimizer.initial_accumulator,
+       "Adagrad: first value of the sums of squares",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.TRUST",
+       &c.optimizer.trust,
+       "LARS: trust coefficient, the length of a weight's step at learning rate 1 relative to the "
+       "weight",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.EPSILON",
+       &c.optimizer.epsilon,
+       "all but SGD and Nesterov: added to the denominator",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.SCALE_MOMENTUM",
+       &c.schedule.scale_momentum,
+       "SGD, Nesterov and LARS: rescale the momentum when the learning rate jumps",
+       {.decides_bits = true}},
+      {"SOLVER.SCALE_MOMENTUM_THRESHOLD",
+       &c.schedule.scale_momentum_threshold,
+       "a change of the learning rate by more than this factor is a jump",
+       {.least = 1, .decides_bits = true}},
+      {"SOLVER.LOG_LR_CHANGE_THRESHOLD",
+       &c.log_lr_change_threshold,
+       "a change of the learning rate by more than this factor is logged",
+       {.least = 1}}};
+}
+
+ConfigKeys run_keys(TrainSettings& c, const std::string& seeded) {
+  return {{"OUTPUT_DIR",
+           &c.output_dir,
+           "folder of this configuration's runs; default: runs/ and the file's name",
+           {.own = true}},
+          {"RNG_SEED", &c.seed, "seed of " + seeded, {.least = 0, .remembered = true}}};
+}
+
+ConfigKeys loop_keys(TrainSettings& c) {
+  return {{"TRAIN.LOG_ITERS",
+           &c.log_iters,
+           "iterations between two lines of output, and between two rows of metrics.jsonl",
+           {.least = 1}},
+          {"TRAIN.DRIFT_ITERS",
+           &c.drift_iters,
+           "iterations between two bit-for-bit comparisons of all replicas",
+           {.least = 1}},
+          {"TEST.ITERS",
+           &c.test_iters,
+           "iterations between two tests on the held-out data",
+           {.least = 1}}};
+}
+
+std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKeys& keys,
+                                                                  const ConfigKeys& defaults) {
+  const auto before = entries_of(defaults);
+  auto changed = entries_of(keys);
+  std::erase_if(changed, [&](const auto& entry) {
+    return entry.first == "OUTPUT_DIR" ||
+           std::find(before.begin(), before.end(), entry) != before.end();
+  });
+  return changed;
+}
+
+SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm) {
+  return {.seed = static_cast<uint64_t>(settings.seed),
+          .threads = threads,
+          .compile = {.tf32 = settings.run.tf32, .exact = settings.run.exact},
+          .comm = comm};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every training run is told, whatever it trains.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "app/config/key.h"
+#include "app/config/step_settings.h"
+#include "app/train/solver.h"
+#include "builders/optimizers/lr_schedule.h"
+#include "runtime/state/session.h"
+
+namespace lockstep {
+
+struct TrainSettings {
+  std::string path;  // of the CONFIG.yaml
+  std::string output_dir;
+  RunSettings run;
+  StepSettings step;
+  int64_t seed = 3;
+
+  Solver optimizer;
+  LrSchedule schedule;
+  double log_lr_change_threshold = 1.1;
+
+  int64_t snapshot_iters = 200;
+  int64_t log_iters = 20;
+  int64_t drift_iters = 100;
+  int64_t test_iters = 200;
+
+  int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
+};
+
+// Throws naming the invalid key of SOLVER.
+void check_rates(const LrSchedule& schedule);
+// SOLVER; weight decay and clipping are the step's.
+ConfigKeys solver_keys(TrainSettings& settings);
+// OUTPUT_DIR and RNG_SEED. `seeded`: what the seed decides.
+ConfigKeys run_keys(TrainSettings& settings, const std::string& seeded);
+// TRAIN.LOG_ITERS, TRAIN.DRIFT_ITERS and TEST.ITERS.
+ConfigKeys loop_keys(TrainSettings& settings);
+
+// Keys with another value than in `defaults`, as texts; without OUTPUT_DIR, which differs in every
+// run.
+std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKeys& keys,
+                                                                  const ConfigKeys& defaults);
+
+// `threads`: of each replica; 0: an equal share of the cores.
+SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm);
+
+}  // namespace lockstep

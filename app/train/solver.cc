@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/train/solver.h"
+
+#include <iterator>
+#include <vector>
+
+#include "builders/optimizers/adamw.h"
+#include "builders/optimizers/nesterov.h"
+#include "graph/graph.h"
+#include "graph/nearest.h"
+
+namespace lockstep {
+namespace {
+
+struct SolverType {
+  const char* name;
+  const char* keys;  // of its numbers
+  Optimizer (*make)(const Solver& solver, bool correct_momentum);
+};
+
+constexpr const char* kAdamKeys = "SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON";
+constexpr const char* kRmsPropKeys = "SOLVER.ALPHA, SOLVER.RMSPROP_MOMENTUM and SOLVER.EPSILON";
+
+const SolverType kTypes[] = {
+    {"SGD", "SOLVER.MOMENTUM",
+     [](const Solver& s, bool correct) -> Optimizer {
+       return MomentumSgd{s.momentum, correct && s.momentum > 0};
+     }},
+    {"Nesterov", "SOLVER.MOMENTUM",
+     [](const Solver& s, bool correct) -> Optimizer {
+       return Nesterov{s.momentum, correct && s.momentum > 0};
+     }},
+    {"Adam", kAdamKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return Adam{s.beta1, s.beta2, s.epsilon};
+     }},
+    {"AdamW", kAdamKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return AdamW{s.beta1, s.beta2, s.epsilon};
+     }},
+    {"RMSProp", kRmsPropKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return RmsProp{s.alpha, s.rmsprop_momentum, s.epsilon, false};
+     }},
+    {"CentredRMSProp", kRmsPropKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return RmsProp{s.alpha, s.rmsprop_momentum, s.epsilon, true};
+     }},
+    {"Adagrad", "SOLVER.LR_DECAY, SOLVER.INITIAL_ACCUMULATOR and SOLVER.EPSILON",
+     [](const Solver& s, bool) -> Optimizer {
+       return Adagrad{s.rate_decay, s.initial_accumulator, s.epsilon};
+     }},
+    {"LARS", "SOLVER.MOMENTUM, SOLVER.TRUST and SOLVER.EPSILON",
+     [](const Solver& s, bool correct) -> Optimizer {
+       return Lars{s.momentum, s.trust, s.epsilon, correct && s.momentum > 0};
+     }},
+};
+
+const SolverType& type_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SolverType& type : kTypes) {
+    if (type.name == name) return type;
+    names.emplace_back(type.name);
+  }
+  const std::string near = nearest(name, names);
+  fail("'", name, "' is not one of ", solver_types(),
+       near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+}  // namespace
+
+std::string solver_types() {
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kTypes); ++i)
+    text += join(i == 0 ? "" : i + 1 < std::size(kTypes) ? ", " : " or ", kTypes[i].name);
+  return text;
+}
+
+std::vector<std::string> solver_type_names() {
+  std::vector<std::string> names;
+  for (const SolverType& type : kTypes) names.emplace_back(type.name);
+  return names;
+}
+
+std::string type_of(const Solver& solver) {
+  if (!solver.nesterov) return solver.type;
+  check(solver.type == "SGD" || solver.type == "Nesterov", "is ", solver.type,
+        ", but SOLVER.NESTEROV is true");
+  return "Nesterov";
+}
+
+Optimizer optimizer_of(const Solver& solver, bool correct_momentum) {
+  return type_named(type_of(solver)).make(solver, correct_momentum);
+}
+
+void check_solver(const Solver& solver) {
+  const char* keys = "SOLVER.TYPE";
+  try {
+    const SolverType& type = type_named(type_of(solver));
+    keys = type.keys;
+    type.make(solver, false);
+  } catch (const Error& error) {
+    fail(keys, ": ", error.what());
+  }
+}
+
+}  // namespace lockstep

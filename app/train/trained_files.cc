@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/train/trained_files.h"
+
+#include <filesystem>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+
+#include "app/predict/trained_network.h"
+#include "app/train/saved_numbers.h"
+#include "app/train/weights.h"
+#include "runtime/state/safetensors.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kIterations = "iterations";
+
+}  // namespace
+
+StateValues weights_of(const Session& session) {
+  StateValues values;
+  for (const State& state : session.model().states)
+    if (is_weight(state.kind)) values.emplace(state.name, session.state().read(state.values[0]));
+  return values;
+}
+
+std::string TrainedFiles::said_of(const HeldOutTest& result, int64_t iterations) const {
+  return nlohmann::ordered_json{{kIterations, iterations}, {score_.metadata, result.score}}.dump();
+}
+
+TrainedFiles::TrainedFiles(std::string folder, ScoreKind score, const Session& session,
+                           int64_t first)
+    : folder_(std::move(folder)), score_(std::move(score)), session_(session) {
+  const std::string best = folder_ + "/best.safetensors";
+  if (first == 0 || !std::filesystem::exists(best)) return;
+  try {
+    const Metadata said = read_safetensors(best).metadata;
+    const int64_t iterations = whole_number(said, kIterations, 0, kMostSteps, best);
+    const double score = share_number(said, score_.metadata, best);
+    if (iterations <= first) best_ = score;
+  } catch (const Error& error) {
+    remark_ = join("the best result so far is unknown: ", error.what());
+  }
+}
+
+void TrainedFiles::tested(const HeldOutTest& result, int64_t iterations) {
+  // NaN scores are right now and then, too: the first class is their guess.
+  if (result.score <= best_ || !result.trouble.empty()) return;
+  best_ = result.score;
+  const StateValues weights = weights_of(session_);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, value] : weights) tensors.emplace_back(name, view_of(value));
+  save_trained(session_.model(), weights, said_of(result, iterations), folder_ + "/best.onnx");
+  write_safetensors(folder_ + "/best.safetensors", tensors,
+                    {{"format", "lockstep weights 2"},
+                     {kIterations, std::to_string(iterations)},
+                     {score_.metadata, join(std::setprecision(17), result.score)}});
+}
+
+void TrainedFiles::finished(const HeldOutTest& result, int64_t iterations) const {
+  save_trained(session_.model(), weights_of(session_), said_of(result, iterations),
+               folder_ + "/model.onnx");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log of a run's steps: lines on the terminal, rows of metrics.jsonl, TensorBoard events. With
+// several processes all make the same calls; rank 0 writes.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/record/metrics.h"
+#include "app/record/tensorboard.h"
+#include "app/record/tensorboard_values.h"
+#include "app/train/progress.h"
+#include "app/train/training_run.h"
+
+namespace lockstep {
+
+struct LogOptions {
+  std::string folder;
+  int64_t first = 0;  // continues from this iteration with the content of the run's folder
+  bool quiet = false;
+};
+
+class TrainingLog {
+ public:
+  // `task` must outlive the log; `numbers`: TrainingRun::number_names().
+  TrainingLog(Task& task, const std::vector<std::string>& numbers, Comm* comm,
+              const LogOptions& options);
+
+  void note(const std::string& line);
+
+  // Starts the first window of steps; earlier waiting for data does not count.
+  void start_window(const DataSupply& supply);
+  // Called before step number `step`: logs a rate far from the last one.
+  void rate(int64_t step);
+  // Called after it. Every TRAIN.LOG_ITERS steps are a window, written when it closes; returns
+  // whether it did.
+  bool step(int64_t step, const StepResult& result, const DataSupply& supply);
+  // `seconds`: the duration of the test, which does not count as training time.
+  void test(int64_t step, const HeldOutTest& result, double seconds);
+  void ended(RunEnd how);
+
+  // Names the pictures that minibatches of the steps up to `last` lack, each once; the windows that
+  // close do so themselves. All processes make the same call.
+  void tell_skipped(int64_t last);
+  // The pictures that this run could not read, on rank 0; "": there are none.
+  std::string bad_pictures() const;
+
+  // The open window of every process, on rank 0: a resumed run closes it with the same numbers as
+  // an uninterrupted one. All processes make the same call.
+  std::string open_window() const;
+  // Restores a checkpoint's open window; "": starts an empty one.
+  void go_on_with(const std::string& window);
+
+ private:
+  std::string text_of_sums() const;
+  void say_trouble();
+  void write_window(int64_t step, const DataSupply& supply);
+  void say_slow_loader(double share);
+  void add_up_over_processes();
+
+  Task& task_;
+  const TrainSettings& settings_;
+  std::vector<std::string> number_names_;
+  Comm* comm_;
+  bool leads_;
+  int64_t first_;
+  Progress progress_;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<EventWriter> events_;
+  std::chrono::steady_clock::time_point start_, window_start_;
+  double waited_ = 0;         // for data, until the window began
+  std::vector<double> sums_;  // of the loss, then of the numbers
+  // Steps in the window; those whose loss counts; those timed by this session.
+  int64_t window_ = 0, counted_ = 0, timed_ = 0;
+  std::vector<std::string> skipped_, left_out_;  // pictures to train on and held-out ones
+  std::set<std::string> told_;                   // of both
+  int64_t skipped_rows_ = 0;
+  bool trouble_said_ = false, loader_said_ = false, window_written_ = false;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// lockstep export: a trained network from a run.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "app/config/not_done.h"
+#include "app/detection/detector_config.h"
+#include "app/onnx/portable_file.h"
+#include "app/predict/trained_network.h"
+#include "app/text/network.h"
+#include "app/train/chosen_run.h"
+#include "app/train/run_folder.h"
+#include "app/train/run_place.h"
+#include "app/train/weights.h"
+#include "app/written_files.h"
+#include "graph/io.h"
+#include "graph/printable.h"
+#include "runtime/state/checkpoint.h"
+#include "tools/command.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool finds_objects(const TrainingModel& model) { return model.metadata.count("categories") > 0; }
+
+// A file of a network does all that its run's configuration asks for, or is not written.
+void refuse_for_export(const std::string& config) {
+  if (!fs::exists(config)) return;
+  DetectorConfig detector = read_detector_config(config_files(config), {});
+  refuse_not_done(keys_of(detector), "export", detector.origins, detector.path);
+}
+
+// Files that are read from the run's folder, or that the run would miss.
+std::vector<std::string> files_kept(const std::string& weights, const std::string& step) {
+  const std::string folder = fs::path(step).parent_path().string();
+  const std::string checkpoint = checkpoint_in(folder);
+  std::vector<std::string> files{weights, checkpoint, previous_of(checkpoint),
+                                 folder + "/best.safetensors", folder + "/config.yaml"};
+  const std::vector<std::string> of_step = files_of_model(step);
+  files.insert(files.end(), of_step.begin(), of_step.end());
+  return files;
+}
+
+TensorType picture_of(const Graph& graph) {
+  for (Value input : graph.inputs())
+    if (!graph.literal(input)) return graph.type(input);
+  return {};
+}
+
+// The remedy where a run's newest checkpoint is not there.
+std::string offer_for_export(const std::string& folder) {
+  const std::string previous = previous_of(checkpoint_in(folder));
+  const std::string offer =
+      offer_of_previous(folder, "use it with:  lockstep export " + shell_word(previous));
+  return !offer.empty() ? offer
+                        : "; a run writes one every TRAIN.SNAPSHOT_ITERS iterations and at the end";
+}
+
+// Describes the network for people. Throws for a network that `infer` could not use.
+std::string contents_of(TrainingModel& model, const std::string& weights, const std::string& step) {
+  if (model.metadata.count("vocabulary"))
+    return join(vocabulary_in(model, step).size(), " characters");
+  const TensorType taken = picture_of(model.inference);
+  if (finds_objects(model)) return join("a detector, takes ", taken);
+  TrainedNetwork classifier = classifier_of(std::move(model), weights, step);
+  model = std::move(classifier.model);
+  return join(classifier.classes.size(), " classes, takes ", taken);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Command& chosen) {
+  struct Options {
+    std::string source, output = "model.onnx";
+    bool portable = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("export", "write the trained network of a run as one ONNX file");
+  command
+      ->add_option("run", options->source,
+                   "a run's folder, or a .safetensors file in it; with --portable also FILE.onnx")
+      ->required();
+  command->add_flag("--portable", options->portable,
+                    "write the network in ONNX's operators only, for other engines");
+  command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
+  command->footer(
+      "Example:  lockstep export runs/latest -o model.onnx\n"
+      "          lockstep export runs/latest/best.safetensors -o best.onnx\n"
+      "          lockstep export runs/latest --portable -o portable.onnx\n"
+      "A classifier's file contains only standard operators. Its metadata describes how to prepare "
+      "pictures\n"
+      "and names the classes.");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      const fs::path source = run_meant_by(options->source, say_on_terminal);
+      const bool is_folder = fs::is_directory(source);
+      check(is_folder || fs::exists(source), "'", options->source, "' does not exist");
+      if (options->portable && source.extension() == ".onnx") {
+        check_output(options->output, [&] { return files_of_model(source.string()); });
+        const TrainingModel network = portable_network(options->source);
+        save_model(network, options->output);
+        std::cout << options->output << ": " << network.inference.node_count()
+                  << " nodes of ONNX's operators\n";
+        return 0;
+      }
+      const std::string folder = is_folder ? source.string() : source.parent_path().string();
+      const std::string weights = is_folder ? checkpoint_in(folder) : source.string();
+      check(source.extension() != ".onnx", "'", options->source,
+            "' is already a model; export takes a run's folder or weights (.safetensors), and a "
+            "model "
+            "only with --portable");
+      check(fs::exists(weights), "'", folder, "' contains no checkpoint.safetensors",
+            offer_for_export(folder));
+      check_weights(weights);
+      const std::string step = step_in(folder.empty() ? "." : folder);
+      check_output(options->output, [&] { return files_kept(weights, step); });
+      TrainingModel model = network_with_values(weights, step);
+      if (finds_objects(model)) refuse_for_export(fs::path(step).parent_path() / "config.yaml");
+      if (options->portable) model = portable_network(std::move(model), step);
+      const std::string contents = contents_of(model, weights, step);
+      save_model(model, options->output);
+      std::cout << options->output << ": " << contents << ", weights from " << weights << " "
+                << model.metadata.at("trained") << "\n";
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep
