@@ -6,14 +6,8 @@
 #include "app/classification/config.h"
 #include "app/classification/network.h"
 #include "app/config/read.h"
-#include "app/control/control_task.h"
-#include "app/detection/detector_source.h"
-#include "app/detection/types.h"
 #include "app/onnx/network_file.h"
-#include "app/tasks.h"
-#include "app/text/corpus.h"
-#include "app/text/network.h"
-#include "app/text/types.h"
+#include "app/task_kind.h"
 #include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/forward.h"
@@ -63,56 +57,13 @@ SourcedModel sourced(LoadedModel file, const RunSettings& run, int64_t batch_of_
   return model;
 }
 
-// A configuration says how its run trains; its forward pass takes what it can of that.
-void choose_passes(const ModelRequest& request, StepSettings& step) {
-  if (request.forward_only) step.options = for_forward_only(step.options);
-}
-
-// The text decides how many characters there are.
-SourcedModel language_source(const ModelRequest& request, const ConfigFiles& files,
-                             const std::vector<std::string>& words) {
-  Origins origins;
-  TextConfig config = read_text_config(files, words, 1, origins);
-  choose_passes(request, config.step);
-  if (request.batch > 0) config.batch_size = request.batch * config.replicas();
-  const TextCorpus corpus(config);
-  TrainingModel model = build_language_step(config, corpus.vocabulary().size());
-  model.metadata.merge(text_metadata(corpus.vocabulary().bytes()));
-  return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
-}
-
-SourcedModel read_source(const ModelRequest& request, const ConfigFiles& files,
-                         std::vector<std::string> words) {
-  if (is_detector(files, words)) {
-    if (request.batch > 0)
-      words.insert(words.end(), {"TRAIN.IMS_PER_BATCH", std::to_string(request.batch)});
-    DetectorConfig config = read_detector_config(files, words);
-    choose_passes(request, config.step);
-    return detector_from(config);
-  }
-  Origins origins;
-  if (is_language_model(files, words)) return language_source(request, files, words);
-  if (is_control(files, words)) {
-    if (request.batch > 0)
-      words.insert(words.end(), {"TRAIN.BATCH_SIZE", std::to_string(request.batch)});
-    ControlConfig config = read_control_config(files, words, 1, origins);
-    choose_passes(request, config.step);
-    return {{build_control_model(config)}, config.run, {config.batch_size, config.replicas(), 1}};
-  }
-  ClassificationConfig config = read_config(files, words, 1, origins);
-  choose_passes(request, config.step);
-  if (request.batch > 0) config.batch_size = request.batch * config.replicas();
-  return {{build_configured_model(config)},
-          config.run,
-          shares_of(config, config.replicas()),
-          config.onnx.empty() ? config.model : ""};
-}
-
 SourcedModel configured(const ModelRequest& request) {
   std::vector<std::string> words = request.settings;
   if (request.train_batch_norm) words.insert(words.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
   const ConfigFiles files = config_files(request.source);
-  return explaining_unknown(files, words, [&] { return read_source(request, files, words); });
+  return explaining_unknown(files, words, [&] {
+    return task_kind_of(files, words).step({files, words}, request);
+  });
 }
 
 SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
@@ -160,24 +111,11 @@ std::string configuration_of(const ModelRequest& request) {
   check(is_yaml(request.source), "--format config shows a CONFIG.yaml; '", request.source,
         "' is none");
   const ConfigFiles files = config_files(request.source);
-  if (is_detector(files, request.settings)) {
-    DetectorConfig config = read_detector_config(files, request.settings);
-    const Origins origins = config.origins;
-    std::string notes;
-    for (const DetectorNote& note : config.notes) notes += "# " + note.text + "\n";
-    return notes + yaml_with_origins(keys_of(config), origins);
-  }
-  Origins origins;
-  if (is_language_model(files, request.settings)) {
-    TextConfig config = read_text_config(files, request.settings, 1, origins);
-    return yaml_with_origins(keys_of(config), origins);
-  }
-  if (is_control(files, request.settings)) {
-    ControlConfig config = read_control_config(files, request.settings, 1, origins);
-    return yaml_with_origins(keys_of(config), origins);
-  }
-  ClassificationConfig config = read_config(files, request.settings, 1, origins);
-  return yaml_with_origins(keys_of(config), origins);
+  return task_kind_of(files, request.settings).yaml({files, request.settings});
+}
+
+void choose_passes(const ModelRequest& request, StepSettings& step) {
+  if (request.forward_only) step.options = for_forward_only(step.options);
 }
 
 bool is_yaml(const std::string& path) {

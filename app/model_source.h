@@ -38,6 +38,9 @@ SourcedModel model_from(const ModelRequest& request);
 // Every key of a CONFIG.yaml with its value and where that came from, as YAML; without a model.
 std::string configuration_of(const ModelRequest& request);
 
+// A configuration says how its run trains; its forward pass takes as much of that as it can.
+void choose_passes(const ModelRequest& request, StepSettings& step);
+
 bool is_yaml(const std::string& path);
 bool is_onnx(const std::string& path);
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "app/tasks.h"
+#include "app/task_kind.h"
 #include "graph/error.h"
 #include "models/models.h"
 

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "app/detection/detector_config.h"
-#include "app/tasks.h"
+#include "app/task_kind.h"
 #include "graph/printable.h"
 #include "runtime/dist/rendezvous.h"
 

@@ -4,11 +4,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "app/config/not_done.h"
-#include "app/detection/detector_config.h"
 #include "app/onnx/portable_file.h"
 #include "app/predict/trained_network.h"
-#include "app/text/network.h"
+#include "app/task_kind.h"
 #include "app/train/chosen_run.h"
 #include "app/train/run_folder.h"
 #include "app/train/run_place.h"
@@ -24,15 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool finds_objects(const TrainingModel& model) { return model.metadata.count("categories") > 0; }
-
-// A file of a network does all that its run's configuration asks for, or is not written.
-void refuse_for_export(const std::string& config) {
-  if (!fs::exists(config)) return;
-  DetectorConfig detector = read_detector_config(config_files(config), {});
-  refuse_not_done(keys_of(detector), "export", detector.origins, detector.path);
-}
-
 // Files that are read from the run's folder, or that the run would miss.
 std::vector<std::string> files_kept(const std::string& weights, const std::string& step) {
   const std::string folder = fs::path(step).parent_path().string();
@@ -44,12 +33,6 @@ std::vector<std::string> files_kept(const std::string& weights, const std::strin
   return files;
 }
 
-TensorType picture_of(const Graph& graph) {
-  for (Value input : graph.inputs())
-    if (!graph.literal(input)) return graph.type(input);
-  return {};
-}
-
 // The remedy where a run's newest checkpoint is not there.
 std::string offer_for_export(const std::string& folder) {
   const std::string previous = previous_of(checkpoint_in(folder));
@@ -57,17 +40,6 @@ std::string offer_for_export(const std::string& folder) {
       offer_of_previous(folder, "use it with:  lockstep export " + shell_word(previous));
   return !offer.empty() ? offer
                         : "; a run writes one every TRAIN.SNAPSHOT_ITERS iterations and at the end";
-}
-
-// Describes the network for people. Throws for a network that `infer` could not use.
-std::string contents_of(TrainingModel& model, const std::string& weights, const std::string& step) {
-  if (model.metadata.count("vocabulary"))
-    return join(vocabulary_in(model, step).size(), " characters");
-  const TensorType taken = picture_of(model.inference);
-  if (finds_objects(model)) return join("a detector, takes ", taken);
-  TrainedNetwork classifier = classifier_of(std::move(model), weights, step);
-  model = std::move(classifier.model);
-  return join(classifier.classes.size(), " classes, takes ", taken);
 }
 
 }  // namespace
@@ -118,10 +90,10 @@ void add_export(CLI::App& app, Command& chosen) {
       check_weights(weights);
       const std::string step = step_in(folder.empty() ? "." : folder);
       check_output(options->output, [&] { return files_kept(weights, step); });
-      TrainingModel model = network_with_values(weights, step);
-      if (finds_objects(model)) refuse_for_export(fs::path(step).parent_path() / "config.yaml");
+      const RunFiles files{weights, step};
+      TrainingModel model = network_with_values(files);
+      const std::string contents = task_kind_of(model).describe(model, files);
       if (options->portable) model = portable_network(std::move(model), step);
-      const std::string contents = contents_of(model, weights, step);
       save_model(model, options->output);
       std::cout << options->output << ": " << contents << ", weights from " << weights << " "
                 << model.metadata.at("trained") << "\n";

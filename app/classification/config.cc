@@ -5,9 +5,6 @@
 
 #include "app/classification/network.h"
 #include "app/config/read.h"
-#include "app/control/control_config.h"
-#include "app/detection/types.h"
-#include "app/text/types.h"
 #include "app/train/read_settings.h"
 #include "graph/graph.h"
 
@@ -71,9 +68,6 @@ ClassificationConfig read_config(const std::string& path, const std::vector<std:
 ClassificationConfig read_config(const ConfigFiles& files,
                                  const std::vector<std::string>& overrides, int processes,
                                  Origins& origins) {
-  refuse_detector(files, overrides);
-  refuse_language_model(files, overrides);
-  refuse_control(files, overrides);
   return read_settings<ClassificationConfig>(
       files, overrides, origins,
       [&](ClassificationConfig& config) { check_together(config, processes); });

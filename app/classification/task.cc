@@ -24,11 +24,12 @@ void check_same_classes(const Dataset& train, const Dataset& held_out) {
           "' in the held-out data");
 }
 
-// What a user's network calls the images.
+// The images have the name that a user's network gives them. Prediction takes images, but no labels.
 std::string images_of(const TrainingModel& model) {
+  const std::string taken = model.inference.name(input_of(model.inference));
   for (const StepInput& input : model.inputs)
-    if (input.role == Role::data && input.feed() != "label") return input.feed();
-  fail("the step has no input for images");
+    if (input.role == Role::data && input.feed() == taken) return taken;
+  fail("the step has no input '", taken, "' for images");
 }
 
 std::string pictures_of(const Dataset& data) {

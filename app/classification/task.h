@@ -24,6 +24,7 @@ class ClassificationTask : public Task {
   std::string network() const override;
   std::string data() const override { return config_.dataset; }
   int64_t images_of_step() const override { return config_.batch_size; }
+  WorkUnit work_unit() const override { return {"images", images_of_step()}; }
 
   void prepare() override;
   std::vector<std::pair<std::string, std::string>> also_alike() const override;

@@ -5,8 +5,6 @@
 
 #include "app/config/read.h"
 #include "app/train/read_settings.h"
-#include "graph/nearest.h"
-#include "models/models.h"
 
 namespace lockstep {
 namespace {
@@ -57,23 +55,6 @@ ControlConfig::ControlConfig() {
   snapshot_iters = 20;
   log_iters = 5;
   test_iters = 20;
-}
-
-bool is_control(const ConfigFiles& files, const std::vector<std::string>& words) {
-  const auto said = said_of("MODEL.TYPE", files, words);
-  if (!said) return false;
-  if (said->text == kActorCritic) return true;
-  std::vector<std::string> names = model_names();
-  names.emplace_back(kActorCritic);
-  check(nearest(said->text, names) != kActorCritic, said->at, ": MODEL.TYPE '", said->text,
-        "' is not known; did you mean ", kActorCritic, "?");
-  return false;
-}
-
-void refuse_control(const ConfigFiles& files, const std::vector<std::string>& words) {
-  if (!is_control(files, words)) return;
-  fail(said_of("MODEL.TYPE", files, words)->at, ": MODEL.TYPE ", kActorCritic,
-       " chooses actions and classifies no pictures; its keys: lockstep keys --task control");
 }
 
 ControlConfig read_control_config(const ConfigFiles& files, const std::vector<std::string>& words,

@@ -44,11 +44,6 @@ struct ControlConfig : TrainSettings {
 // In the order of a listing.
 ConfigKeys keys_of(ControlConfig& config);
 
-// Whether files and words (KEY VALUE ..) describe this task. Throws for a type that is nearly its.
-bool is_control(const ConfigFiles& files, const std::vector<std::string>& words);
-// Throws if they do, where only a classifier will do.
-void refuse_control(const ConfigFiles& files, const std::vector<std::string>& words);
-
 // Throws as read_config() does; so does a configuration that does not fit so many processes.
 ControlConfig read_control_config(const ConfigFiles& files, const std::vector<std::string>& words,
                                   int processes, Origins& origins);

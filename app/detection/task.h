@@ -31,6 +31,7 @@ class DetectionTask final : public Task {
   std::string network() const override;
   std::string data() const override;
   int64_t images_of_step() const override;
+  WorkUnit work_unit() const override { return {"images", images_of_step()}; }
 
   void prepare() override;
   std::vector<std::pair<std::string, std::string>> also_alike() const override;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/detection/box_test.h"
-#include "app/train/task.h"
+#include "app/train/testing.h"
 #include "data/detection/picture_set.h"
 
 namespace lockstep {

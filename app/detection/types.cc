@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/detection/types.h"
 
-#include <algorithm>
-
-#include "graph/graph.h"
-#include "graph/nearest.h"
-#include "models/models.h"
-
 namespace lockstep {
 namespace {
 
@@ -33,11 +27,6 @@ std::vector<DetectorType> list_of_types() {
   return types;
 }
 
-std::optional<PlacedText> type_said(const ConfigFiles& files,
-                                    const std::vector<std::string>& words) {
-  return said_of("MODEL.TYPE", files, words);
-}
-
 }  // namespace
 
 const std::vector<DetectorType>& detector_types() {
@@ -49,27 +38,6 @@ const DetectorType* detector_type(const std::string& name) {
   for (const DetectorType& type : detector_types())
     if (type.name == name) return &type;
   return nullptr;
-}
-
-bool is_detector(const ConfigFiles& files, const std::vector<std::string>& words) {
-  const auto said = type_said(files, words);
-  if (!said) return false;
-  if (detector_type(said->text)) return true;
-  std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), said->text) != names.end()) return false;
-  for (const DetectorType& type : detector_types()) names.push_back(type.name);
-  const std::string near = nearest(said->text, names);
-  check(!detector_type(near), said->at, ": MODEL.TYPE '", said->text,
-        "' is not known; did you mean ", near, "?");
-  return false;
-}
-
-void refuse_detector(const ConfigFiles& files, const std::vector<std::string>& words) {
-  if (!is_detector(files, words)) return;
-  const PlacedText said = *type_said(files, words);
-  throw Unsupported(join(said.at, ": MODEL.TYPE ", said.text,
-                         " is a detector, which has keys of its own: lockstep keys --task "
-                         "detection"));
 }
 
 }  // namespace lockstep

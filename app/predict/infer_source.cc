@@ -3,15 +3,8 @@
 
 #include <filesystem>
 
-#include "app/classification/config.h"
-#include "app/classification/network.h"
-#include "app/detection/network.h"
-#include "app/detection/task.h"
-#include "app/detection/types.h"
 #include "app/model_source.h"
-#include "app/text/config.h"
-#include "app/text/network.h"
-#include "app/text/types.h"
+#include "app/task_kind.h"
 #include "app/train/chosen_run.h"
 #include "app/train/run_folder.h"
 #include "app/train/run_place.h"
@@ -25,39 +18,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string series_in(const ConfigFiles& files) {
-  if (is_detector(files, {})) return series_of(read_detector_config(files, {}));
-  Origins origins;
-  if (is_language_model(files, {})) return read_text_config(files, {}, 1, origins).output_dir;
-  return read_config(files, {}, 1, origins).output_dir;
-}
-
-// Why the checkpoint is not of the file's network.
-std::string other_network_than(const ConfigFiles& files, const std::string& folder) {
-  const std::string checkpoint = last_checkpoint_in(folder);
-  if (is_detector(files, {})) {
-    const DetectorConfig config = read_detector_config(files, {});
-    const DetectionShape& shape = config.network.shape;
-    return other_network(detector_step(config, {shape.height, shape.width}), checkpoint);
+// Throws for a task whose networks look at no files.
+const TaskKind& kind_with_inference(const ConfigFiles& files) {
+  const TaskKind& kind = task_kind_of(files, {});
+  if (!kind.no_infer.empty()) {
+    const auto said = said_of("MODEL.TYPE", files, {});
+    fail(said->at, ": MODEL.TYPE ", said->text, " ", kind.no_infer);
   }
-  Origins origins;
-  if (!is_language_model(files, {}))
-    return other_network(build_configured_model(read_config(files, {}, 1, origins)), checkpoint);
-  const std::string step = step_in(folder);
-  const auto characters =
-      static_cast<int64_t>(vocabulary_in(load_model(all_ops(), step).model, step).size());
-  return other_network(build_language_step(read_text_config(files, {}, 1, origins), characters),
-                       checkpoint);
+  return kind;
 }
 
 // With weights of their own, any run with a network will do.
 std::string newest_run(const InferOptions& options) {
   const ConfigFiles files = config_files(options.source);
-  const std::string series = series_in(files);
+  const auto scorer = kind_with_inference(files).scorer({files, {}});
+  const std::string series = scorer->series();
   const ChosenRun chosen = choose_run(series, [&](const std::string& folder) -> std::string {
     if (!options.weights.empty()) return fs::exists(step_in(folder)) ? "" : "contains no step.onnx";
     const std::string why = lacks_checkpoint(folder);
-    return why.empty() ? other_network_than(files, folder) : why;
+    return why.empty() ? scorer->other_network(last_checkpoint_in(folder)) : why;
   });
   check(!chosen.folder.empty() || !chosen.passed_over.empty(), options.source,
         ": there is no run in '", series, "' yet; `lockstep train ", options.source,
@@ -77,23 +56,15 @@ std::string run_of(const InferOptions& options) {
   return newest_run(options);
 }
 
-// A detector's file says what it finds, its run's configuration how pictures are prepared for it.
 InferSource source_of_model(const InferOptions& options) {
   check(options.weights.empty(), "--weights does not apply to ", options.source,
         ", which contains its weights");
   TrainingModel model = load_model(all_ops(), options.source).model;
-  if (!model.metadata.count("categories")) return {"", options.source, {}, std::move(model)};
+  const TaskKind& kind = task_kind_of(model);
   check(model.step.node_count() == 0, options.source,
-        ": is a training step; model.onnx in the folder of its run is the trained network");
-  const fs::path folder = fs::path(options.source).parent_path();
-  const std::string config = (folder / "config.yaml").string();
-  check(fs::exists(config), options.source, ": is a detector, but there is no ", config,
-        ", which says how pictures are prepared for it; keep the file in its run's folder, or name "
-        "that folder instead");
-  const ConfigFiles files = config_files(config);
-  check(is_detector(files, {}), options.source, ": is a detector, but ", config,
-        " beside it describes another network");
-  return {folder.string(), options.source, files, std::move(model)};
+        ": is a training step; model.onnx in the folder of its run is the trained network, which "
+        "`lockstep export RUN -o model.onnx` writes");
+  return {&kind, "", options.source, {}, std::move(model)};
 }
 
 // How to infer with the weights of a run whose newest checkpoint is gone.
@@ -109,29 +80,16 @@ std::string offer_for_infer(const std::string& folder) {
 InferSource source_of(const InferOptions& options) {
   if (is_onnx(options.source)) return source_of_model(options);
   const std::string folder = run_of(options), config = folder + "/config.yaml";
-  InferSource source{
-      folder, options.weights.empty() ? checkpoint_in(folder) : options.weights, {}, {}};
-  if (fs::exists(config)) source.config = config_files(config);
+  InferSource source{&task_kinds().front(), folder,
+                     options.weights.empty() ? checkpoint_in(folder) : options.weights};
+  if (fs::exists(config)) {
+    source.config = config_files(config);
+    source.kind = &kind_with_inference(*source.config);
+  }
   check(fs::exists(source.weights), "'", source.weights, "' does not exist",
         options.weights.empty() ? offer_for_infer(folder) : "");
   check_weights(source.weights);
   return source;
-}
-
-TrainedNetwork classifier_of(const InferSource& source) {
-  return is_onnx(source.weights) ? load_trained(source.weights)
-                                 : trained_from(source.weights, step_in(source.folder));
-}
-
-std::optional<TrainingModel> language_model_of(InferSource& source) {
-  if (source.model) {
-    if (!source.model->metadata.count("vocabulary")) return std::nullopt;
-    check(source.model->step.node_count() == 0, source.weights,
-          ": is a training step; model.onnx in the folder of its run is the trained network");
-    return std::move(source.model);
-  }
-  if (!source.config || !is_language_model(*source.config, {})) return std::nullopt;
-  return network_with_values(source.weights, step_in(source.folder));
 }
 
 }  // namespace lockstep

@@ -17,6 +17,7 @@ class OutputFolder {
   explicit OutputFolder(const std::string& path);
 
   bool exists() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
   // Throws naming the first file that write() would replace and that is not its own. For all names
   // at once, before any work is done.
   void check_replaceable(const std::vector<std::string>& names) const;

@@ -92,14 +92,6 @@ void check_shapes(const TrainedNetwork& network, const std::string& path) {
         network.classes.size(), " classes");
 }
 
-TrainedNetwork network_of(TrainingModel model, const std::string& path) {
-  Preparation preparation = preparation_of(model, path);
-  std::vector<std::string> classes = classes_of(model, path);
-  TrainedNetwork network{std::move(model), std::move(preparation), std::move(classes)};
-  check_shapes(network, path);
-  return network;
-}
-
 // The metadata of a checkpoint, or of the best weights.
 std::string said_of(const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
@@ -136,15 +128,8 @@ std::map<std::string, std::string> picture_metadata(const Dataset& data) {
           {kClassNames, names.dump(-1, ' ', false, replace)}};
 }
 
-TrainedNetwork load_trained(const std::string& path) {
-  LoadedModel file = load_model(all_ops(), path);
-  check(file.model.step.node_count() == 0, path,
-        ": is a training step; `lockstep export RUN -o model.onnx` writes the trained network of a "
-        "run");
-  return network_of(std::move(file.model), path);
-}
-
-TrainingModel network_with_values(const std::string& weights, const std::string& step) {
+TrainingModel network_with_values(const RunFiles& files) {
+  const auto& [weights, step] = files;
   check(fs::exists(step), weights, ": ", step,
         ", which contains the network of these weights, does not exist");
   const TrainingModel model = load_model(all_ops(), step).model;
@@ -159,17 +144,26 @@ TrainingModel network_with_values(const std::string& weights, const std::string&
   }
 }
 
-TrainedNetwork classifier_of(TrainingModel network, const std::string& weights,
-                             const std::string& step) {
+TrainedNetwork classifier_of(TrainingModel network, const std::string& path) {
+  Preparation preparation = preparation_of(network, path);
+  std::vector<std::string> classes = classes_of(network, path);
+  TrainedNetwork classifier{std::move(network), std::move(preparation), std::move(classes)};
+  check_shapes(classifier, path);
+  return classifier;
+}
+
+TrainedNetwork classifier_of(TrainingModel network, const RunFiles& files) {
   try {
-    return network_of(std::move(network), step);
+    return classifier_of(std::move(network), files.step);
   } catch (const Error& error) {
-    fail(weights, " and ", step, ": ", error.what());
+    fail(files.weights, " and ", files.step, ": ", error.what());
   }
 }
 
-TrainedNetwork trained_from(const std::string& weights, const std::string& step) {
-  return classifier_of(network_with_values(weights, step), weights, step);
+Value input_of(const Graph& inference) {
+  for (Value input : inference.inputs())
+    if (!inference.literal(input)) return input;
+  fail("the network '", inference.name(), "' takes no input");
 }
 
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,

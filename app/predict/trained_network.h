@@ -21,17 +21,21 @@ struct TrainedNetwork {
   std::vector<std::string> classes;
 };
 
-// Reads model.onnx. Throws, naming the missing part, for a model without image preparation, or one
-// that is not a trained network.
-TrainedNetwork load_trained(const std::string& path);
+// The files of a run, for errors.
+struct RunFiles {
+  std::string weights;  // .safetensors
+  std::string step;
+};
 // The network of a run with its values, whatever it predicts: from a checkpoint, or weights alone,
 // and the step.onnx of their run.
-TrainingModel network_with_values(const std::string& weights, const std::string& step);
-// With its image preparation and classes; the files that it came from, for errors.
-TrainedNetwork classifier_of(TrainingModel network, const std::string& weights,
-                             const std::string& step);
-// Both.
-TrainedNetwork trained_from(const std::string& weights, const std::string& step);
+TrainingModel network_with_values(const RunFiles& files);
+// With its image preparation and classes. Throws, naming the missing part, for a model without
+// them.
+TrainedNetwork classifier_of(TrainingModel network, const std::string& path);
+TrainedNetwork classifier_of(TrainingModel network, const RunFiles& files);
+
+// The one input that is fed.
+Value input_of(const Graph& inference);
 
 // A single file of standard operators. `trained`: iterations and score, as JSON.
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,

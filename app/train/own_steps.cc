@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-std::vector<TrainingModel> own_steps(Task& task, Comm* comm,
+std::vector<TrainingModel> own_steps(Learning& task, Comm* comm,
                                      const std::function<void()>& before_data) {
   // What is learnt from the data changes keys: other data would be told as another key.
   if (comm) check_agreement(*comm, to_be_agreed_on(task.keys()));
@@ -28,11 +28,11 @@ std::vector<TrainingModel> own_steps(Task& task, Comm* comm,
   return own;
 }
 
-BatchShares shares_of(const Task& task, int64_t replicas) {
+BatchShares shares_of(const Learning& task, int64_t replicas) {
   return {task.images_of_step(), replicas, task.settings().step.options.micro_batches};
 }
 
-Rows rows_of_process(const Task& task, const TrainingModel& own) {
+Rows rows_of_process(const Learning& task, const TrainingModel& own) {
   const BatchShares shares = shares_of(task, std::max(own.whole_replicas, own.replicas));
   const int64_t first = shares.rows(own.first_replica, 0).first;
   const Rows last = shares.rows(own.first_replica + own.replicas - 1, shares.parts - 1);

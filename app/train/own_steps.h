@@ -5,18 +5,18 @@
 #include <functional>
 #include <vector>
 
-#include "app/train/task.h"
+#include "app/train/learning.h"
 
 namespace lockstep {
 
 // Every process builds the steps of all replicas and keeps its part; before that they check that
 // their configurations agree. `before_data`: checks that cost no look at the data.
 std::vector<TrainingModel> own_steps(
-    Task& task, Comm* comm, const std::function<void()>& before_data = [] {});
+    Learning& task, Comm* comm, const std::function<void()>& before_data = [] {});
 
 // The division of a batch into parts that go through the network together.
-BatchShares shares_of(const Task& task, int64_t replicas);
+BatchShares shares_of(const Learning& task, int64_t replicas);
 // Those of the process of this part of a step.
-Rows rows_of_process(const Task& task, const TrainingModel& own);
+Rows rows_of_process(const Learning& task, const TrainingModel& own);
 
 }  // namespace lockstep

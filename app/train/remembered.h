@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/train/learning.h"
 #include "app/train/settings.h"
-#include "app/train/task.h"
 #include "runtime/state/checkpoint.h"
 
 namespace lockstep {

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "app/report/report.h"
+#include "app/train/task.h"
 #include "app/train/training_log.h"
 #include "app/train/training_run.h"
 
 namespace lockstep {
-
 struct ReportPageOptions {
   std::string folder;  // the run's, whose metrics.jsonl provides the curves
   int64_t first = 0;   // the run continues from this iteration

@@ -113,7 +113,7 @@ std::string offer_of_previous(const std::string& folder, const std::string& use)
   }
 }
 
-ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas) {
+ResumeRules rules_of(Learning& task, const TrainingModel& model, int64_t replicas) {
   const auto other_settings = [&task, replicas](const std::string& folder) -> std::string {
     const std::string path = last_checkpoint_in(folder);
     const Metadata now = to_be_remembered(task);

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "app/train/chosen_run.h"
+#include "app/train/learning.h"
 #include "app/train/run_folder.h"
-#include "app/train/task.h"
 
 namespace lockstep {
 
@@ -28,7 +28,7 @@ struct ResumeRules {
 };
 // The rules of a prepared task whose step is `model`; `replicas`: of all processes. The task and
 // the model must outlive the rules.
-ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas);
+ResumeRules rules_of(Learning& task, const TrainingModel& model, int64_t replicas);
 
 // Makes the series' next folder, or finds the one to resume in. Throws if there is nothing to
 // resume, with the command that resumes from the previous checkpoint if that is whole.

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "app/train/task.h"
+#include "app/train/testing.h"
 #include "runtime/state/session.h"
 
 namespace lockstep {

@@ -13,10 +13,10 @@
 #include "app/record/tensorboard.h"
 #include "app/record/tensorboard_values.h"
 #include "app/train/progress.h"
+#include "app/train/task.h"
 #include "app/train/training_run.h"
 
 namespace lockstep {
-
 struct LogOptions {
   std::string folder;
   int64_t first = 0;  // continues from this iteration with the content of the run's folder
@@ -42,8 +42,8 @@ class TrainingLog {
   void test(int64_t step, const HeldOutTest& result, double seconds);
   void ended(RunEnd how);
 
-  // Names the pictures that minibatches of the steps up to `last` lack, each once; the windows that
-  // close do so themselves. All processes make the same call.
+  // Names the pictures that minibatches of the steps up to `last` lack, each once; the windows
+  // that close do so themselves. All processes make the same call.
   void tell_skipped(int64_t last);
   // The pictures that this run could not read, on rank 0; "": there are none.
   std::string bad_pictures() const;

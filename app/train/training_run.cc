@@ -30,29 +30,36 @@ std::string rounds_in(const Metadata& saved) {
 
 }  // namespace
 
-Metadata to_be_remembered(Task& task) {
+std::vector<std::unique_ptr<TrainingRun::Form>> TrainingRun::forms_with(
+    std::vector<TrainingModel> steps) {
+  std::vector<std::unique_ptr<Form>> forms;
+  for (TrainingModel& step : steps) forms.push_back(std::make_unique<Form>(std::move(step)));
+  return forms;
+}
+
+Metadata to_be_remembered(Learning& task) {
   Metadata metadata = remembered(task.keys(), task.settings());
   for (const auto& entry : task.also_remembered()) metadata.insert(entry);
   return metadata;
 }
 
-TrainingRun::TrainingRun(Task& task, std::vector<TrainingModel> steps, int threads, Comm* comm)
+TrainingRun::TrainingRun(Learning& task, std::vector<TrainingModel> steps, int threads, Comm* comm)
     : task_(task),
       settings_(task.settings()),
       comm_(comm),
       replicas_(settings_.replicas() * (comm ? comm->size() : 1)),
-      models_(std::move(steps)),
-      number_names_(numbers_of(models_[0])),
+      forms_(forms_with(std::move(steps))),
+      number_names_(numbers_of(model())),
       losses_(comm) {
-  check_names_to_store(models_[0]);
-  session_ = std::make_unique<Session>(models_[0], all_devices(settings_.run), all_kernels(),
+  check_names_to_store(model());
+  session_ = std::make_unique<Session>(model(), all_devices(settings_.run), all_kernels(),
                                        session_options(settings_, threads, comm));
 }
 
 void TrainingRun::open_data(const std::string& rounds) {
-  task_.open(*session_, rows_of_process(task_, models_[0]));
-  for (TrainingModel& model : models_)
-    for (const auto& [key, value] : task_.metadata()) model.metadata[key] = value;
+  task_.open(*session_, rows_of_process(task_, model()));
+  for (const auto& form : forms_)
+    for (const auto& [key, value] : task_.metadata()) form->model.metadata[key] = value;
   rounds_ = task_.rounds();
   if (rounds_) {
     const std::vector<std::string> more = rounds_->number_names();
@@ -60,12 +67,19 @@ void TrainingRun::open_data(const std::string& rounds) {
     rounds_->restore(rounds);
     return;
   }
-  loader_ = std::make_unique<Loader>(task_.minibatches(), task_.reading_threads());
-  for (const TrainingModel& model : models_) {
-    Form& form = *forms_.emplace_back(std::make_unique<Form>(model, task_.images_of_step()));
-    if (&model != &models_[0]) form.own = session_->step_of(model);
+  const MinibatchSource& source = task_.minibatches();
+  loader_ = std::make_unique<Loader>(source, task_.reading_threads());
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    Form& form = *forms_[i];
+    form.tensors = source.forms().at(i);
+    form.feeds.emplace(form.model, WholeRun{task_.images_of_step()});
+    if (i > 0) form.own = session_->step_of(form.model);
     form.step = form.own ? form.own.get() : &session_->step();
   }
+}
+
+TrainingRun::Form& TrainingRun::form_of(int64_t step) {
+  return *forms_[task_.minibatches().form(step)];
 }
 
 int64_t TrainingRun::start() {
@@ -151,27 +165,24 @@ DataSupply TrainingRun::supply() const {
 // Each replica reads its rows of the minibatch in place.
 TrainingRun::Form& TrainingRun::set_rows(int64_t step) {
   const auto start = std::chrono::steady_clock::now();
-  const MinibatchSource& source = task_.minibatches();
-  const std::size_t number = source.form(step);
   const std::span<const Tensor> batch = loader_->get(step);
-  Form& form = *forms_[number];
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    form.feeds.set(source.forms()[number][i].name, batch[i]);
+  Form& form = form_of(step);
+  for (std::size_t i = 0; i < batch.size(); ++i) form.feeds->set(form.tensors[i].name, batch[i]);
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return form;
 }
 
 TrainingRun::Form& TrainingRun::feed(int64_t step) {
   const bool is_set = std::exchange(ahead_, -1) == step;
-  Form& form = is_set ? *forms_[task_.minibatches().form(step)] : set_rows(step);
+  Form& form = is_set ? form_of(step) : set_rows(step);
   set_rates(form, step);
   return form;
 }
 
 void TrainingRun::set_rates(Form& form, int64_t step) const {
-  form.feeds.set(Role::rate, learning_rate(settings_.schedule, step));
-  if (form.feeds.has(Role::correction))
-    form.feeds.set(Role::correction, momentum_correction(settings_.schedule, step));
+  form.feeds->set(Role::rate, learning_rate(settings_.schedule, step));
+  if (form.feeds->has(Role::correction))
+    form.feeds->set(Role::correction, momentum_correction(settings_.schedule, step));
 }
 
 // Never waits: then the step would seem to wait for data that devices do without meanwhile. An
@@ -185,7 +196,7 @@ void TrainingRun::feed_ahead(int64_t step) {
     return;
   }
   set_rates(*form, step);  // a form that has taken no step yet has none
-  form->step->feed_ahead(form->feeds.tensors());
+  form->step->feed_ahead(form->feeds->tensors());
   ahead_ = step;
 }
 
@@ -198,8 +209,8 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   if (!not_finite) options.meanwhile = [this, step] { feed_ahead(step + 1); };
   options.not_finite = not_finite;
   options.blame_feeds = false;  // all processes first agree on the culprit
-  const Answers answers(form.model, form.step->run(form.feeds.tensors(), options),
-                        form.feeds.shares());
+  const Answers answers(form.model, form.step->run(form.feeds->tensors(), options),
+                        form.feeds->shares());
   return result_of(form.model, answers);
 }
 
@@ -211,7 +222,7 @@ StepResult TrainingRun::step(int64_t step) {
         step, ": ", result.skipped);
   // With deferred gradients it was the previous step that overflowed; this step's check comes in
   // the next.
-  const bool judged_later = settings_.step.options.deferred && !models_[0].checks.empty();
+  const bool judged_later = settings_.step.options.deferred && !model().checks.empty();
   result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
   if (!result.counts) {
     result.loss = 0;
@@ -258,10 +269,10 @@ void TrainingRun::explain(const BadLoss& bad) {
        intact());
 }
 
-std::string TrainingRun::fed_in(int64_t step) const {
+std::string TrainingRun::fed_in(int64_t step) {
   if (rounds_) return "";
-  Form& form = *forms_[task_.minibatches().form(step)];
-  return fed_not_finite(form.model, form.feeds.tensors());
+  Form& form = form_of(step);
+  return fed_not_finite(form.model, form.feeds->tensors());
 }
 
 std::string TrainingRun::intact() const {

@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "app/train/learning.h"
 #include "app/train/own_steps.h"
 #include "app/train/search.h"
-#include "app/train/task.h"
 #include "data/loader.h"
+#include "data/minibatch.h"
 #include "graph/training.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/session.h"
@@ -19,7 +20,7 @@
 namespace lockstep {
 
 // The settings and digests of data that a checkpoint of the prepared task stores.
-Metadata to_be_remembered(Task& task);
+Metadata to_be_remembered(Learning& task);
 
 // How far data are ahead of the steps that take them.
 struct DataSupply {
@@ -33,8 +34,8 @@ class TrainingRun {
   // read, or drawn, only after configuration, devices and weights have been checked. `task` must
   // outlive the run; `steps`: own_steps() of it; `threads`: of each replica, 0: an equal share of
   // the cores.
-  TrainingRun(Task& task, std::vector<TrainingModel> steps, int threads, Comm* comm);
-  TrainingRun(Task& task, int threads, Comm* comm)
+  TrainingRun(Learning& task, std::vector<TrainingModel> steps, int threads, Comm* comm);
+  TrainingRun(Learning& task, int threads, Comm* comm)
       : TrainingRun(task, own_steps(task, comm), threads, comm) {}
 
   // Starts from the seed, or from a checkpoint of the same model and data; returns the number of
@@ -65,18 +66,23 @@ class TrainingRun {
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
-  // The step for minibatches of one form.
+  // The step for minibatches of one form. Without minibatches there is one, and its feeds are the
+  // rounds' own.
   struct Form {
-    Form(const TrainingModel& of, int64_t batch) : model(of), feeds(of, WholeRun{batch}) {}
-    const TrainingModel& model;
-    Feeds feeds;
-    std::unique_ptr<Program> own;  // null: the session's own step
+    explicit Form(TrainingModel of) : model(std::move(of)) {}
+    TrainingModel model;
+    MinibatchForm tensors = {};
+    std::optional<Feeds> feeds = {};
+    std::unique_ptr<Program> own = {};  // null: the session's own step
     Program* step = nullptr;
   };
 
+  static std::vector<std::unique_ptr<Form>> forms_with(std::vector<TrainingModel> steps);
   void set_first_values();
   void open_data(const std::string& rounds);
   int64_t processes() const { return comm_ ? comm_->size() : 1; }
+  const TrainingModel& model() const { return forms_.front()->model; }
+  Form& form_of(int64_t step);
   Form& feed(int64_t step);
   void feed_ahead(int64_t step);
   void set_rates(Form& form, int64_t step) const;
@@ -87,7 +93,7 @@ class TrainingRun {
   void check_losses(int64_t step);
   std::string intact() const;
   // The first non-finite value that this step was fed, or "".
-  std::string fed_in(int64_t step) const;
+  std::string fed_in(int64_t step);
   [[noreturn]] void explain(const BadLoss& bad);
   // The first step with such a value, from the last start or save up to `last`.
   struct Found {
@@ -96,16 +102,15 @@ class TrainingRun {
   };
   Found search(int64_t last);
 
-  Task& task_;
+  Learning& task_;
   const TrainSettings& settings_;
   Comm* comm_;
   int64_t replicas_;  // of all processes
-  std::vector<TrainingModel> models_;
+  std::vector<std::unique_ptr<Form>> forms_;
   std::vector<std::string> number_names_;
   std::unique_ptr<Session> session_;
   Rounds* rounds_ = nullptr;        // null: minibatches
-  std::unique_ptr<Loader> loader_;  // these two of minibatches
-  std::vector<std::unique_ptr<Form>> forms_;
+  std::unique_ptr<Loader> loader_;  // of minibatches
   int64_t ahead_ = -1;  // the step whose rows are set, and sent if that can be; -1: none
   int64_t skipped_in_a_row_ = 0;
   std::string last_checkpoint_;  // the starting point of explain(); "": the seed

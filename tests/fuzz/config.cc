@@ -5,9 +5,8 @@
 
 #include "app/control/control_config.h"
 #include "app/detection/detector_config.h"
-#include "app/detection/types.h"
+#include "app/task_kind.h"
 #include "app/text/config.h"
-#include "app/text/types.h"
 #include "graph/file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
@@ -58,9 +57,10 @@ void read_control(const ConfigFiles& files) {
 void read_configuration(const std::string& text) {
   const MemoryFile file(text);
   const ConfigFiles files = config_files(file.path());
-  if (is_detector(files, {})) return read_detector(files);
-  if (is_language_model(files, {})) return read_language_model(files);
-  if (is_control(files, {})) return read_control(files);
+  const std::string task = task_kind_of(files, {}).name;
+  if (task == "detection") return read_detector(files);
+  if (task == "text") return read_language_model(files);
+  if (task == "control") return read_control(files);
   const ClassificationConfig config = read_config(file.path(), {});
   // What was taken is written in a way that is taken again, as the same.
   const MemoryFile again(config.yaml());

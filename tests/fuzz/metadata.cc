@@ -91,7 +91,7 @@ void read_metadata(const std::string& text) {
     accepts([&] { plan_and_run(loaded.model); });
   });
   const MemoryFile file(with_metadata(classifier(), text));
-  load_trained(file.path());
+  classifier_of(load_model(all_ops(), file.path()).model, file.path());
 }
 
 Seeds metadata_seeds() {

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tests/tools/run_folder_fixture.h"
+#include "tests/app/run_folder_fixture.h"
 
 namespace lockstep::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include "app/control/control_config.h"
 #include "app/detection/detector_config.h"
 #include "app/detection/types.h"
-#include "app/tasks.h"
+#include "app/task_kind.h"
 #include "app/text/config.h"
 #include "graph/printable.h"
 #include "tests/support/expect_error.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds objects in pictures with a detector, and draws them.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -7,12 +6,15 @@
 #include <optional>
 #include <set>
 
+#include "app/detection/infer.h"
+
+#include "app/config/not_done.h"
 #include "app/detection/box_finder.h"
 #include "app/detection/network.h"
 #include "app/draw/boxes.h"
 #include "app/model_source.h"
-#include "app/predict/infer_command.h"
 #include "app/predict/output_folder.h"
+#include "app/record/json_text.h"
 #include "app/texts.h"
 #include "app/train/run_folder.h"
 #include "app/train/weights.h"
@@ -174,9 +176,7 @@ SeenPicture look_at(PictureDetector& detector, const std::string& file,
   std::erase_if(seen.boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
   if (options.out.empty()) return seen;
   seen.png = png_of(drawn_picture(image, seen.boxes, detector));
-  seen.json = json_of(file, image, seen.boxes, detector)
-                  .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
-              "\n";
+  seen.json = json_text(json_of(file, image, seen.boxes, detector));
   return seen;
 }
 
@@ -198,10 +198,11 @@ void print(const SeenPicture& seen, const PictureDetector& detector, double thre
 
 }  // namespace
 
-int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
-                     const std::vector<std::string>& files) {
+int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options) {
+  refuse_not_done(keys_of(config), "infer", config.origins, config.path);
   check(!takes_proposals(config.network), config.path,
         ": a network without an RPN needs proposals; `lockstep test` takes them from files");
+  const std::vector<std::string> files = pictures_named(options.files);
   const std::vector<std::string> outputs = output_names(files);
   OutputFolder folder(options.out);
   if (folder.exists()) check_overwrites_none(options.out, output_files(outputs), files);

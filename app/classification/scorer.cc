@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores a classifier's weights on the held-out images.
+#include "app/classification/scorer.h"
+
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "app/classification/task.h"
-#include "app/predict/output_folder.h"
-#include "app/predict/test_command.h"
+#include "app/record/json_text.h"
 #include "app/texts.h"
+#include "app/train/chosen_run.h"
 #include "app/train/own_steps.h"
-#include "app/train/weights.h"
 #include "graph/printable.h"
-#include "operators/all.h"
-#include "runtime/state/safetensors.h"
 
 namespace lockstep {
 namespace {
@@ -41,44 +39,50 @@ std::string json_of(const TestResult& result, const Dataset& data, const std::st
         {{"name", data.class_name(label)}, {"right", row[label]}, {"of", total(row)}});
   }
   said["confusion"] = result.confusion;
-  return said.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(said);
 }
 
-}  // namespace
+class ClassifierScorer final : public Scorer {
+ public:
+  explicit ClassifierScorer(ClassificationConfig config)
+      : config_(std::move(config)), task_(config_) {}
 
-int test_classifier(const TestOptions& options, const ConfigFiles& files,
-                    const std::vector<std::string>& words, Comm* comm) {
-  Origins origins;
-  const ClassificationConfig config = read_config(files, words, comm ? comm->size() : 1, origins);
-  OutputFolder folder(options.out);
-  folder.check_replaceable({kScores});
-  ClassificationTask task(config);
-  const std::vector<TrainingModel> steps = own_steps(task, comm);
-  const std::string weights = weights_for(
-      {.config = options.config,
-       .series = config.output_dir,
-       .given = options.weights,
-       .other_network = [&](const std::string& file) { return other_network(steps[0], file); },
-       .says = !comm || comm->rank() == 0});
-  Session session(steps[0], all_devices(config.run), all_kernels(),
-                  session_options(config, config.run.threads, comm));
-  const auto said = load_weights(session, {.path = weights, .whole = true});
-  HeldOut held_out(config, session);
+  const TrainSettings& settings() const override { return config_; }
+  std::string series() const override { return config_.output_dir; }
+  std::string other_network(const std::string& checkpoint) override {
+    if (steps_.empty()) steps_ = task_.steps(1);
+    return lockstep::other_network(steps_[0], checkpoint);
+  }
+  void prepare(Comm* comm) override { steps_ = own_steps(task_, comm); }
+  const TrainingModel& step(const std::string& /*weights*/) override { return steps_[0]; }
+  std::string score(const Scoring& with) override;
+
+ private:
+  ClassificationConfig config_;
+  ClassificationTask task_;
+  std::vector<TrainingModel> steps_;
+};
+
+std::string ClassifierScorer::score(const Scoring& with) {
+  HeldOut held_out(config_, with.session);
   const TestResult result = held_out.test();
-  if (comm && comm->rank() > 0) return 0;
+  if (!with.leads) return "";
   std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits
             << " of " << result.pictures << "), loss " << fixed(result.loss, 4) << ", weights "
-            << weights << "\n";
-  for (const std::string& line : said)
-    if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+            << with.weights << "\n";
+  with.print_remarks();
   for (const std::string& why : result.left_out)
     std::cout << "left out: " << printable_lines(why) << "\n";
   if (const std::string files = held_out.data().left_out(); !files.empty())
     std::cout << printable_lines(files) << "\n";
   print_classes(result, held_out.data());
-  if (!folder.exists()) return 0;
-  folder.write(kScores, json_of(result, held_out.data(), weights));
-  return 0;
+  return json_of(result, held_out.data(), with.weights);
+}
+
+}  // namespace
+
+std::unique_ptr<Scorer> classifier_scorer(ClassificationConfig config) {
+  return std::make_unique<ClassifierScorer>(std::move(config));
 }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/predict/picture_classifier.h"
+#include "app/classification/picture_classifier.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continues texts with a language model.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "app/predict/infer_command.h"
+#include "app/text/infer.h"
+
 #include "app/predict/output_folder.h"
+#include "app/record/json_text.h"
 #include "app/text/network.h"
 #include "app/text/sampler.h"
 #include "data/text/files.h"
@@ -84,7 +85,7 @@ int continue_texts(TrainingModel network, const std::string& path, const InferOp
   OutputFolder folder(options.out);
   folder.check_replaceable({kPredictions});
   TextWriter writer(std::move(network), path);
-  const std::vector<std::string> files = text_files_named(options.pictures, "");
+  const std::vector<std::string> files = text_files_named(options.files, "");
   ordered_json all = ordered_json::array();
   int unreadable = 0;
   for (const std::string& file : files) {
@@ -101,9 +102,7 @@ int continue_texts(TrainingModel network, const std::string& path, const InferOp
       ++unreadable;
     }
   }
-  if (folder.exists())
-    folder.write(kPredictions,
-                 all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  if (folder.exists()) folder.write(kPredictions, json_text(all));
   check(unreadable == 0, unreadable, " of ", files.size(), " texts could not be continued");
   return 0;
 }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/classification/kind.h"
+
+#include "app/classification/config.h"
+#include "app/classification/infer.h"
+#include "app/classification/network.h"
+#include "app/classification/scorer.h"
+#include "app/classification/task.h"
+#include "app/train/run_folder.h"
+#include "models/models.h"
+
+namespace lockstep::classification_task {
+namespace {
+
+constexpr const char* kPage =
+    "# Keys of a configuration\n\n"
+    "`lockstep train CONFIG.yaml` reads these keys, and `KEY VALUE` pairs on the command line "
+    "override them. `test`, `build`, `plan`\n"
+    "and `inspect` take the same keys. Keys follow Detectron; the last column gives "
+    "Detectron's name where it differs. Some keys\n"
+    "have a flag, which means the same: `--wire float16` is `WIRE float16`. `lockstep keys` "
+    "prints this list, `lockstep keys CLIP`\n"
+    "prints the keys with CLIP in their name, and `lockstep keys --markdown` writes this "
+    "page. Every run saves its configuration\n"
+    "as `config.yaml`.\n\n"
+    "`_BASE_: FILE` or `_BASE_: [FILE, FILE]` reads other files first, later ones over earlier "
+    "ones "
+    "and this file over all; paths are relative to\n"
+    "the file that names them. A file is one YAML document that sets at least one key. No text of "
+    "a "
+    "configuration may hold a control\n"
+    "character, such as a line feed or a tab: no key needs one.\n";
+
+OwnedKeys keys() { return owned_keys<ClassificationConfig>(); }
+
+ClassificationConfig read(const ConfigRequest& config, Origins* origins = nullptr) {
+  Origins unasked;
+  return read_config(config.files, config.words, config.processes, origins ? *origins : unasked);
+}
+
+std::string yaml(const ConfigRequest& request) {
+  Origins origins;
+  ClassificationConfig config = read(request, &origins);
+  return yaml_with_origins(keys_of(config), origins);
+}
+
+std::unique_ptr<Task> task(const ConfigRequest& config) {
+  return std::make_unique<ClassificationTask>(read(config));
+}
+
+SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
+  ClassificationConfig config = read(request);
+  choose_passes(wish, config.step);
+  if (wish.batch > 0) config.batch_size = wish.batch * config.replicas();
+  return {{build_configured_model(config)},
+          config.run,
+          shares_of(config, config.replicas()),
+          config.onnx.empty() ? config.model : ""};
+}
+
+std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {
+  return classifier_scorer(read(config));
+}
+
+int infer(InferSource source, const InferOptions& options) {
+  if (source.model)
+    return classify_pictures(classifier_of(std::move(*source.model), source.weights), options);
+  const RunFiles files{source.weights, step_in(source.folder)};
+  return classify_pictures(classifier_of(network_with_values(files), files), options);
+}
+
+std::string describe(TrainingModel& network, const RunFiles& files) {
+  TrainedNetwork classifier = classifier_of(std::move(network), files);
+  network = std::move(classifier.model);
+  return join(classifier.classes.size(), " classes, takes ", network.inference.type(input_of(network.inference)));
+}
+
+}  // namespace
+}  // namespace lockstep::classification_task
+
+namespace lockstep {
+
+TaskKind classification_kind() {
+  using namespace classification_task;
+  return {.name = "classification",
+          .network = "a classifier",
+          .mark = "",
+          .types = model_names(),
+          .page = kPage,
+          .keys = keys,
+          .yaml = yaml,
+          .task = task,
+          .step = step,
+          .scorer = scorer,
+          .infer_options = {"--top"},
+          .no_infer = "",
+          .infer = infer,
+          .describe = describe};
+}
+
+}  // namespace lockstep

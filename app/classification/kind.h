@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/task_kind.h"
+
+namespace lockstep {
+
+TaskKind classification_kind();
+
+}  // namespace lockstep

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "app/classification/config.h"
+#include "app/predict/scorer.h"
+
+namespace lockstep {
+
+// On the held-out images.
+std::unique_ptr<Scorer> classifier_scorer(ClassificationConfig config);
+
+}  // namespace lockstep

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/control/kind.h"
+
+#include "app/control/control_task.h"
+#include "app/control/scorer.h"
+#include "app/model_source.h"
+#include "graph/error.h"
+
+namespace lockstep::control_task {
+namespace {
+
+constexpr const char* kPage =
+    "# Keys for control\n\n"
+    "A CONFIG.yaml with `MODEL.TYPE: actor_critic` has these keys; [control](control.md) says what "
+    "such a run does. `train`, `test`, `build`,\n"
+    "`plan` and `inspect` take the file, and `KEY VALUE` pairs on the command line override it. "
+    "The last column gives Detectron's name\n"
+    "of a key where it differs. `lockstep keys --task control` prints this list, and with "
+    "`--markdown` it writes this page.\n";
+
+OwnedKeys keys() { return owned_keys<ControlConfig>(); }
+
+ControlConfig read(const ConfigRequest& config, Origins* origins = nullptr) {
+  Origins unasked;
+  return read_control_config(config.files, config.words, config.processes,
+                             origins ? *origins : unasked);
+}
+
+std::string yaml(const ConfigRequest& request) {
+  Origins origins;
+  ControlConfig config = read(request, &origins);
+  return yaml_with_origins(keys_of(config), origins);
+}
+
+std::unique_ptr<Task> task(const ConfigRequest& config) {
+  return std::make_unique<ControlTask>(read(config));
+}
+
+SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
+  std::vector<std::string> words = request.words;
+  if (wish.batch > 0) words.insert(words.end(), {"TRAIN.BATCH_SIZE", std::to_string(wish.batch)});
+  ControlConfig config = read({request.files, words});
+  choose_passes(wish, config.step);
+  return {{build_control_model(config)}, config.run, {config.batch_size, config.replicas(), 1}};
+}
+
+std::unique_ptr<Scorer> scorer(const ConfigRequest& config) { return policy_scorer(read(config)); }
+
+constexpr const char* kNoInfer = "chooses actions and classifies no pictures";
+
+int infer(InferSource source, const InferOptions& /*options*/) {
+  fail(source.weights, ": the network ", kNoInfer, "; `lockstep test` lets it act");
+}
+
+std::string describe(TrainingModel& network, const RunFiles& /*files*/) {
+  return join("a policy, takes ", network.inference.type(input_of(network.inference)));
+}
+
+}  // namespace
+}  // namespace lockstep::control_task
+
+namespace lockstep {
+
+TaskKind control_kind() {
+  using namespace control_task;
+  return {.name = "control",
+          .network = "a policy",
+          .mark = "environment",
+          .types = {kActorCritic},
+          .page = kPage,
+          .keys = keys,
+          .yaml = yaml,
+          .task = task,
+          .step = step,
+          .scorer = scorer,
+          .infer_options = {},
+          .no_infer = kNoInfer,
+          .infer = infer,
+          .describe = describe};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "app/detection/detector_config.h"
+#include "app/predict/infer.h"
+
+namespace lockstep {
+
+struct DetectorRun {
+  std::string folder;
+  std::string weights;  // .safetensors, or a model.onnx, whose values are used
+};
+
+// Prints the objects in each picture; draws them and writes them as JSON into options.out, unless
+// that is empty. An unreadable picture does not stop the others.
+int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options);
+
+}  // namespace lockstep

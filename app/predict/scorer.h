@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of `lockstep test` that each task has of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/predict/output_folder.h"
+#include "app/train/settings.h"
+#include "graph/training.h"
+#include "runtime/comm.h"
+#include "runtime/state/session.h"
+
+namespace lockstep {
+
+inline constexpr const char* kScores = "scores.json";  // in the folder of results
+
+// Weights that are loaded, and the place for results.
+struct Scoring {
+  Session& session;
+  std::string weights;               // for people
+  std::vector<std::string> remarks;  // about the weights
+  bool leads;                        // prints and writes: one process of several does
+  OutputFolder& results;
+
+  void print_remarks() const;
+};
+
+// Scores weights on held-out pictures or text, or on fresh episodes. All processes make the same
+// calls, in this order, and share the work; the first three functions may be called by themselves.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+
+  virtual const TrainSettings& settings() const = 0;
+  virtual std::string series() const = 0;  // the folder of the configuration's first run
+  // Why a checkpoint is of another network than the configuration's; "": it is not.
+  virtual std::string other_network(const std::string& checkpoint) = 0;
+
+  virtual void prepare(Comm* comm) = 0;
+  // Weights that the configuration names; "": none, so its newest run has them.
+  virtual std::string named_weights() const { return ""; }
+  // This process's part of the step.
+  virtual const TrainingModel& step(const std::string& weights) = 0;
+
+  // The folder of results where the command line names none; "": nothing is written.
+  virtual std::string usual_folder() const { return ""; }
+  virtual std::vector<std::string> names_in(const std::string& /*folder*/) const {
+    return {kScores};
+  }
+  // Throws if a result would take the place of a file that it is made from.
+  virtual void check_keeps_inputs(const std::string& /*weights*/,
+                                  const std::string& /*folder*/) const {}
+  // Prints scores, and returns the text of scores.json; "" in a process that does not lead.
+  virtual std::string score(const Scoring& with) = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/text/kind.h"
+
+#include "app/predict/trained_network.h"
+#include "app/text/corpus.h"
+#include "app/text/infer.h"
+#include "app/text/network.h"
+#include "app/text/scorer.h"
+#include "app/text/task.h"
+#include "app/train/run_folder.h"
+#include "models/models.h"
+
+namespace lockstep::text_task {
+namespace {
+
+constexpr const char* kPage =
+    "# Keys of a language model's configuration\n\n"
+    "A CONFIG.yaml whose `MODEL.TYPE` is char_lstm, char_gru or char_rnn has these keys; "
+    "[text](text.md) says how to use them.\n"
+    "`train`, `test`, `build`, `plan` and `inspect` take the file, and `KEY VALUE` pairs on the "
+    "command line override it.\n"
+    "`lockstep keys --task text` prints this list, and with `--markdown` it writes this page.\n";
+
+OwnedKeys keys() { return owned_keys<TextConfig>(); }
+
+TextConfig read(const ConfigRequest& config, Origins* origins = nullptr) {
+  Origins unasked;
+  return read_text_config(config.files, config.words, config.processes,
+                          origins ? *origins : unasked);
+}
+
+std::string yaml(const ConfigRequest& request) {
+  Origins origins;
+  TextConfig config = read(request, &origins);
+  return yaml_with_origins(keys_of(config), origins);
+}
+
+std::unique_ptr<Task> task(const ConfigRequest& config) {
+  return std::make_unique<TextTask>(read(config));
+}
+
+// The text decides the number of characters.
+SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
+  TextConfig config = read(request);
+  choose_passes(wish, config.step);
+  if (wish.batch > 0) config.batch_size = wish.batch * config.replicas();
+  const TextCorpus corpus(config);
+  TrainingModel model = build_language_step(config, corpus.vocabulary().size());
+  model.metadata.merge(text_metadata(corpus.vocabulary().bytes()));
+  return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
+}
+
+std::unique_ptr<Scorer> scorer(const ConfigRequest& config) { return text_scorer(read(config)); }
+
+int infer(InferSource source, const InferOptions& options) {
+  if (!source.model) source.model = network_with_values({source.weights, step_in(source.folder)});
+  return continue_texts(std::move(*source.model), options.source, options);
+}
+
+std::string describe(TrainingModel& network, const RunFiles& files) {
+  return join(vocabulary_in(network, files.step).size(), " characters");
+}
+
+}  // namespace
+}  // namespace lockstep::text_task
+
+namespace lockstep {
+
+TaskKind text_kind() {
+  using namespace text_task;
+  return {.name = "text",
+          .network = "a language model",
+          .mark = "vocabulary",
+          .types = language_model_names(),
+          .page = kPage,
+          .keys = keys,
+          .yaml = yaml,
+          .task = task,
+          .step = step,
+          .scorer = scorer,
+          .infer_options = {"--length", "--temperature", "--seed"},
+          .no_infer = "",
+          .infer = infer,
+          .describe = describe};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a task that trains: its configuration, its step and its data.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/config/key.h"
+#include "app/train/rounds.h"
+#include "app/train/settings.h"
+#include "app/train/weights.h"
+#include "data/minibatch.h"
+#include "data/skipped_pictures.h"
+#include "graph/training.h"
+#include "runtime/feeds.h"
+#include "runtime/state/session.h"
+
+namespace lockstep {
+
+// An entry of a checkpoint that an earlier version wrote from fewer facts.
+struct FormerEntry {
+  std::string key, value;  // what that version would write now
+  std::string lacks;       // what the value does not tell: a plural
+};
+
+// All processes of a run make the same calls, in this order.
+class Learning {
+ public:
+  virtual ~Learning() = default;
+
+  // Lines about what takes long, before there is a log.
+  using Say = std::function<void(const std::string& line)>;
+  void speak_by(Say say) { say_ = std::move(say); }
+
+  virtual const TrainSettings& settings() const = 0;
+  virtual ConfigKeys keys() = 0;  // they refer to its configuration
+  virtual std::vector<std::pair<std::string, std::string>> changed() = 0;  // from the defaults
+  virtual std::string series() const = 0;      // folder of the first run
+  virtual int64_t images_of_step() const = 0;  // rows of a minibatch, of all processes
+
+  // Learns what the network depends on, and whether there is memory for the data.
+  virtual void prepare() = 0;
+  // What processes must have alike beside their keys, such as the contents of files.
+  virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
+  // Those of them that a run must find unchanged when it goes on.
+  virtual std::vector<std::pair<std::string, std::string>> also_remembered() const { return {}; }
+  // Entries of also_remembered() as earlier versions of the program wrote them.
+  virtual std::vector<FormerEntry> remembered_before() const { return {}; }
+  // The step of all replicas of so many processes: one for each form of the minibatches.
+  virtual std::vector<TrainingModel> steps(int processes) const = 0;
+  virtual std::optional<WeightsOptions> first_weights() const = 0;
+
+  // Opens the data, which outlives the calls below. This process has `rows` of each minibatch.
+  virtual void open(Session& session, const Rows& rows) = 0;
+  // Throws naming pictures that cannot be read, as far as a look at each tells.
+  virtual void check_pictures() const {}
+  virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
+  // Where its steps are rounds: those, and there are no minibatches.
+  virtual Rounds* rounds() { return nullptr; }
+  virtual const MinibatchSource& minibatches() const = 0;
+  virtual int reading_threads() const = 0;
+  virtual std::string threads_key() const = 0;  // of the configuration; "": there is none
+  // The bad pictures of its minibatches; null: a bad picture ends the run.
+  virtual SkippedPictures* skipped() const { return nullptr; }
+
+ protected:
+  const Say& say() const { return say_; }
+
+ private:
+  Say say_ = [](const std::string&) {};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a task that scores the network in training on held-out data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/record/test_result.h"
+
+namespace lockstep {
+
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
+// The number that tells how good a network is, from 0 to 1: the largest is the best.
+struct ScoreKind {
+  std::string number;    // of HeldOutTest::numbers
+  std::string name;      // for people
+  std::string metadata;  // its key beside weights
+};
+
+// A test of the network in training.
+struct HeldOutTest {
+  NamedNumbers numbers;  // test_accuracy, test/accuracy: without what is before it
+  double score = 0;
+  std::string trouble;                // "the held-out loss is nan": such weights are worth nothing
+  std::string headline;               // "held-out accuracy 98.12 %"
+  std::string detail;                 // "loss 0.0512"
+  std::string section;                // of report.html
+  std::vector<std::string> left_out;  // why some pictures cannot be read
+  std::vector<SamplePicture> pictures;
+  std::string pictures_are;  // a description
+};
+
+// Once the data is open.
+class Testing {
+ public:
+  virtual ~Testing() = default;
+
+  virtual ScoreKind score_kind() const = 0;
+  // With the current parameters; complete on rank 0 alone.
+  virtual HeldOutTest test(int64_t iterations) = 0;
+  // Whether the run may end after that test. Alike in all processes.
+  virtual bool is_enough(const HeldOutTest&) const { return false; }
+};
+
+}  // namespace lockstep

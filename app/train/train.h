@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/train/run_place.h"
+#include "app/train/task.h"
+#include "runtime/comm.h"
+
+namespace lockstep {
+
+struct TrainOptions {
+  Resume resume;
+  bool quiet = false, debug = false;
+};
+
+// Trains, tests and saves, and writes the run's files. With several processes rank 0 writes the
+// files and the output; the others only train. Returns the program's exit code.
+int train(Task& task, const TrainOptions& options, Comm* comm);
+
+}  // namespace lockstep
