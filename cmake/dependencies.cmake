@@ -13,6 +13,7 @@ if(NOT TARGET DNNL::dnnl)
 endif()
 find_package(Threads REQUIRED)
 find_package(Gloo REQUIRED CONFIG)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 if(NOT TARGET WebP::webp)  # Debian's package brings no file for CMake

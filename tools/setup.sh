@@ -9,7 +9,7 @@ packages=(
   g++ make cmake ninja-build git ccache                  # tool chain
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
-  libgloo-dev                                            # messages between processes
+  libgloo-dev libssl-dev                                 # messages between processes, proofs of who sends them
   libjpeg-dev libpng-dev libwebp-dev                     # pictures
   libcairo2-dev fonts-dejavu-core                        # boxes and names drawn on pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON

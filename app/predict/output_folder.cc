@@ -20,15 +20,7 @@ namespace {
 
 constexpr const char* kListName = "/.lockstep_written";
 
-std::string sha256_digits(const std::string& content) {
-  std::string digits;
-  for (const char byte : sha256(content)) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    digits += kDigits[static_cast<unsigned char>(byte) >> 4];
-    digits += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return digits;
-}
+std::string sha256_digits(const std::string& content) { return hex_digits(sha256(content)); }
 
 // One write, so that two commands can share the folder. It begins with a line feed: a line that a
 // killed command has written by half spoils no other.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), for the few bytes by which processes prove to each
-// other that they belong to one run.
+// SHA-256 and HMAC-SHA-256 by OpenSSL, for the few bytes by which processes prove to each other
+// that they belong to one run, and for digests of small files.
 #pragma once
 
 #include <string>
@@ -11,5 +11,7 @@ namespace lockstep {
 // 32 raw bytes, not hex digits.
 std::string sha256(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);
+
+std::string hex_digits(std::string_view bytes);
 
 }  // namespace lockstep

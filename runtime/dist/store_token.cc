@@ -89,13 +89,7 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
-std::string new_token() {
-  std::string token;
-  for (const char byte : random_bytes(kTokenDigits / 2))
-    for (const unsigned shift : {4U, 0U})
-      token += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15U];
-  return token;
-}
+std::string new_token() { return hex_digits(random_bytes(kTokenDigits / 2)); }
 
 std::string proof(const std::string& token, Side side, std::string_view keepers_nonce,
                   std::string_view askers_nonce) {

@@ -18,7 +18,7 @@ field() { dpkg-deb -f "$deb" "$1"; }
 [ "$(field Package) $(field Version)" = "lockstep $version" ] || wrong "control: $(dpkg-deb -f "$deb")"
 [ "$(field Maintainer)" = "The Lockstep authors" ] || wrong "maintainer: $(field Maintainer)"
 [ -n "$(field Section)" ] && [ -n "$(field Description)" ] || wrong "no section or description"
-for package in libc6 libstdc++6 libonnx1 libprotobuf libdnnl libgloo libcairo2 libyaml-cpp; do
+for package in libc6 libstdc++6 libonnx1 libprotobuf libdnnl libgloo libssl3 libcairo2 libyaml-cpp; do
   [[ ", $(field Depends)" == *", $package"* ]] || wrong "needs no $package: $(field Depends)"
 done
 
