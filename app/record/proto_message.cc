@@ -1,53 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/record/proto_message.h"
 
-#include <cstring>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
 
 namespace lockstep {
 namespace {
 
-enum Wire { varint = 0, fixed64 = 1, sized = 2, fixed32 = 5 };
+using google::protobuf::internal::WireFormatLite;
 
-void put_varint(std::string& to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
-  to.push_back(static_cast<char>(value));
-}
-
-void put_key(std::string& to, int field, Wire wire) {
-  put_varint(to, static_cast<uint64_t>(field << 3 | wire));
-}
-
-template <class T>
-void put_fixed(std::string& to, T value) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  to.append(bytes, sizeof(T));
+// Appends the field that `write` writes.
+template <class Value>
+void append_field(std::string& bytes,
+                  void (*write)(int, Value, google::protobuf::io::CodedOutputStream*), int field,
+                  Value value) {
+  google::protobuf::io::StringOutputStream to(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&to);
+  write(field, value, &coded);
 }
 
 }  // namespace
 
 ProtoMessage& ProtoMessage::integer(int field, uint64_t value) {
-  put_key(bytes_, field, varint);
-  put_varint(bytes_, value);
+  append_field(bytes_, WireFormatLite::WriteUInt64, field, value);
   return *this;
 }
 
 ProtoMessage& ProtoMessage::real(int field, double value) {
-  put_key(bytes_, field, fixed64);
-  put_fixed(bytes_, value);
+  append_field(bytes_, WireFormatLite::WriteDouble, field, value);
   return *this;
 }
 
 ProtoMessage& ProtoMessage::number(int field, float value) {
-  put_key(bytes_, field, fixed32);
-  put_fixed(bytes_, value);
+  append_field(bytes_, WireFormatLite::WriteFloat, field, value);
   return *this;
 }
 
-ProtoMessage& ProtoMessage::text(int field, std::string_view value) {
-  put_key(bytes_, field, sized);
-  put_varint(bytes_, value.size());
-  bytes_.append(value);
+ProtoMessage& ProtoMessage::text(int field, const std::string& value) {
+  append_field<const std::string&>(bytes_, WireFormatLite::WriteBytes, field, value);
   return *this;
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <string_view>
 
 #include "graph/error.h"
 #include "runtime/state/checksum.h"

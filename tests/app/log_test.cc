@@ -8,6 +8,8 @@
 
 #include "app/record/appended_file.h"
 #include "app/record/metrics.h"
+#include "app/record/tensorboard_values.h"
+#include "runtime/dist/sha256.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/occurrences.h"
@@ -25,6 +27,34 @@ class LogTest : public TrainingCommand {
     return "";
   }
 };
+
+// Bytes that `protoc --encode` makes of the same fields.
+TEST(ProtoMessage, HasTheBytesOfProtocolBuffers) {
+  const ProtoMessage inner = ProtoMessage().integer(1, 0).integer(2, 300).real(3, -1.5);
+  EXPECT_EQ(hex_digits(inner.bytes()),
+            "0800"
+            "10ac02"
+            "19000000000000f8bf");
+  EXPECT_EQ(hex_digits(ProtoMessage().number(4, 0.1F).text(5, "").text(16, "a").bytes()),
+            "25cdcccc3d"
+            "2a00"
+            "82010161");
+  EXPECT_EQ(hex_digits(ProtoMessage().part(6, inner).integer(7, ~uint64_t{0}).bytes()),
+            "320e080010ac0219000000000000f8bf"
+            "38ffffffffffffffffff01");
+  const std::string lengthy(300, 'x');
+  EXPECT_EQ(ProtoMessage().text(1, lengthy).bytes(), "\x0a\xac\x02" + lengthy);
+}
+
+TEST(TensorBoardValues, HaveTheFieldsInOneOrder) {
+  EXPECT_EQ(hex_digits(run_ends_value(RunEnd::success, 1.5).bytes()),
+            "0a1a5f68706172616d735f2f73657373696f6e5f656e645f696e666f4a1c0a180a0768706172"
+            "616d73120d220b080111000000000000f83f2002420d08011204120208012d00000000");
+  EXPECT_EQ(hex_digits(run_starts_value({{"A", "0.5"}, {"B", "true"}, {"C", "x"}}, 1.5).bytes()),
+            "0a1c5f68706172616d735f2f73657373696f6e5f73746172745f696e666f4a3d0a390a076870"
+            "6172616d73122e1a2c0a0e0a0141120911000000000000e03f0a070a0142120220010a080a01"
+            "4312031a017829000000000000f83f2002420d08011204120208012d00000000");
+}
 
 // A run that has ended is resumed: whatever its task measures, its last test is repeated, not its
 // row.
