@@ -8,6 +8,12 @@
 
 namespace lockstep {
 
+const SharedLibrary& cudnn_library() {
+  static const SharedLibrary library(join("cuDNN ", CUDNN_MAJOR, ".", CUDNN_MINOR),
+                                     {"libcudnn.so.9"});
+  return library;
+}
+
 const CudnnApi& cudnn() {
   static const CudnnApi loaded;
   return loaded;

@@ -13,33 +13,21 @@
 
 namespace lockstep {
 
-struct CudnnApi {
-  SharedLibrary library{"cuDNN", {"libcudnn.so.9"}};
-  decltype(cudnnGetVersion)* version;
-  decltype(cudnnCreate)* create_handle;
-  decltype(cudnnSetStream)* set_stream;
-  decltype(cudnnGetErrorString)* text_of;
-  decltype(cudnnGetLastErrorString)* last_error;
-  decltype(cudnnBackendCreateDescriptor)* create;
-  decltype(cudnnBackendDestroyDescriptor)* destroy;
-  decltype(cudnnBackendSetAttribute)* set;
-  decltype(cudnnBackendGetAttribute)* get;
-  decltype(cudnnBackendFinalize)* finalize;
-  decltype(cudnnBackendExecute)* execute;
+const SharedLibrary& cudnn_library();
 
-  CudnnApi() {
-    library.load(version, "cudnnGetVersion");
-    library.load(create_handle, "cudnnCreate");
-    library.load(set_stream, "cudnnSetStream");
-    library.load(text_of, "cudnnGetErrorString");
-    library.load(last_error, "cudnnGetLastErrorString");
-    library.load(create, "cudnnBackendCreateDescriptor");
-    library.load(destroy, "cudnnBackendDestroyDescriptor");
-    library.load(set, "cudnnBackendSetAttribute");
-    library.load(get, "cudnnBackendGetAttribute");
-    library.load(finalize, "cudnnBackendFinalize");
-    library.load(execute, "cudnnBackendExecute");
-  }
+struct CudnnApi {
+  const SharedLibrary& library = cudnn_library();
+  decltype(cudnnGetVersion)* version = library["cudnnGetVersion"];
+  decltype(cudnnCreate)* create_handle = library["cudnnCreate"];
+  decltype(cudnnSetStream)* set_stream = library["cudnnSetStream"];
+  decltype(cudnnGetErrorString)* text_of = library["cudnnGetErrorString"];
+  decltype(cudnnGetLastErrorString)* last_error = library["cudnnGetLastErrorString"];
+  decltype(cudnnBackendCreateDescriptor)* create = library["cudnnBackendCreateDescriptor"];
+  decltype(cudnnBackendDestroyDescriptor)* destroy = library["cudnnBackendDestroyDescriptor"];
+  decltype(cudnnBackendSetAttribute)* set = library["cudnnBackendSetAttribute"];
+  decltype(cudnnBackendGetAttribute)* get = library["cudnnBackendGetAttribute"];
+  decltype(cudnnBackendFinalize)* finalize = library["cudnnBackendFinalize"];
+  decltype(cudnnBackendExecute)* execute = library["cudnnBackendExecute"];
 };
 const CudnnApi& cudnn();
 

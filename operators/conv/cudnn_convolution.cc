@@ -170,9 +170,6 @@ void describe_to_cudnn(const Convolution& convolution) {
 
 std::string json_of_current_gpu() { return CudnnGpu().json(); }
 
-bool cudnn_is_there() {
-  static const SharedLibrary library("cuDNN", {"libcudnn.so.9"});
-  return library.found();
-}
+bool cudnn_is_there() { return cudnn_library().found(); }
 
 }  // namespace lockstep

@@ -13,37 +13,32 @@
 namespace lockstep {
 namespace {
 
-struct Api {
-  SharedLibrary library{"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}};
-  decltype(cublasLtCreate)* create;
-  decltype(cublasLtGetStatusString)* text_of;
-  decltype(cublasLtMatmulDescCreate)* create_product;
-  decltype(cublasLtMatmulDescSetAttribute)* set_product;
-  decltype(cublasLtMatmulDescDestroy)* destroy_product;
-  decltype(cublasLtMatrixLayoutCreate)* create_layout;
-  decltype(cublasLtMatrixLayoutSetAttribute)* set_layout;
-  decltype(cublasLtMatrixLayoutDestroy)* destroy_layout;
-  decltype(cublasLtMatmulPreferenceCreate)* create_preference;
-  decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference;
-  decltype(cublasLtMatmulPreferenceDestroy)* destroy_preference;
-  decltype(cublasLtMatmulAlgoGetHeuristic)* choose;
-  decltype(cublasLtMatmul)* multiply;
+const SharedLibrary& cublas_library() {
+  static const SharedLibrary library(
+      join("cuBLASLt ", CUBLAS_VER_MAJOR, ".", CUBLAS_VER_MINOR, " of CUDA's toolkit"),
+      {"libcublasLt.so.13", "libcublasLt.so.12"});
+  return library;
+}
 
-  Api() {
-    library.load(create, "cublasLtCreate");
-    library.load(text_of, "cublasLtGetStatusString");
-    library.load(create_product, "cublasLtMatmulDescCreate");
-    library.load(set_product, "cublasLtMatmulDescSetAttribute");
-    library.load(destroy_product, "cublasLtMatmulDescDestroy");
-    library.load(create_layout, "cublasLtMatrixLayoutCreate");
-    library.load(set_layout, "cublasLtMatrixLayoutSetAttribute");
-    library.load(destroy_layout, "cublasLtMatrixLayoutDestroy");
-    library.load(create_preference, "cublasLtMatmulPreferenceCreate");
-    library.load(set_preference, "cublasLtMatmulPreferenceSetAttribute");
-    library.load(destroy_preference, "cublasLtMatmulPreferenceDestroy");
-    library.load(choose, "cublasLtMatmulAlgoGetHeuristic");
-    library.load(multiply, "cublasLtMatmul");
-  }
+struct Api {
+  const SharedLibrary& library = cublas_library();
+  decltype(cublasLtCreate)* create = library["cublasLtCreate"];
+  decltype(cublasLtGetStatusString)* text_of = library["cublasLtGetStatusString"];
+  decltype(cublasLtMatmulDescCreate)* create_product = library["cublasLtMatmulDescCreate"];
+  decltype(cublasLtMatmulDescSetAttribute)* set_product = library["cublasLtMatmulDescSetAttribute"];
+  decltype(cublasLtMatmulDescDestroy)* destroy_product = library["cublasLtMatmulDescDestroy"];
+  decltype(cublasLtMatrixLayoutCreate)* create_layout = library["cublasLtMatrixLayoutCreate"];
+  decltype(cublasLtMatrixLayoutSetAttribute)* set_layout =
+      library["cublasLtMatrixLayoutSetAttribute"];
+  decltype(cublasLtMatrixLayoutDestroy)* destroy_layout = library["cublasLtMatrixLayoutDestroy"];
+  decltype(cublasLtMatmulPreferenceCreate)* create_preference =
+      library["cublasLtMatmulPreferenceCreate"];
+  decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference =
+      library["cublasLtMatmulPreferenceSetAttribute"];
+  decltype(cublasLtMatmulPreferenceDestroy)* destroy_preference =
+      library["cublasLtMatmulPreferenceDestroy"];
+  decltype(cublasLtMatmulAlgoGetHeuristic)* choose = library["cublasLtMatmulAlgoGetHeuristic"];
+  decltype(cublasLtMatmul)* multiply = library["cublasLtMatmul"];
 };
 
 const Api& api() {
@@ -168,9 +163,6 @@ void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void*
              "a product");
 }
 
-bool cublas_is_there() {
-  static const SharedLibrary library("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"});
-  return library.found();
-}
+bool cublas_is_there() { return cublas_library().found(); }
 
 }  // namespace lockstep

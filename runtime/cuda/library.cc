@@ -3,23 +3,29 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 #include "graph/error.h"
 
 namespace lockstep {
 
-SharedLibrary::SharedLibrary(std::string title, std::vector<std::string> names)
-    : title_(std::move(title)), names_(std::move(names)) {
-  for (const std::string& name : names_)
-    if (!handle_) handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+SharedLibrary::SharedLibrary(std::string title, const std::vector<std::string>& files)
+    : title_(std::move(title)) {
+  for (const std::string& file : files) {
+    file_ = file;
+    handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_) return;
+    why_not_found_ += join(why_not_found_.empty() ? "" : "; ", dlerror());
+  }
 }
 
-void* SharedLibrary::address_of(const char* name) const {
-  if (!handle_)
-    fail(title_, " was not found (", names_.front(),
-         "); install it, or add its folder to LD_LIBRARY_PATH; see `lockstep doctor`");
-  void* address = dlsym(handle_, name);
-  check(address != nullptr, title_, " has no function ", name, "; it is too old");
-  return address;
+SharedLibrary::Address SharedLibrary::operator[](const char* function) const {
+  check(found(), title_, " was not found (", why_not_found_,
+        "); install it, or add its folder to LD_LIBRARY_PATH; see `lockstep doctor`");
+  void* address = dlsym(handle_, function);
+  check(address != nullptr, file_, " has no function ", function,
+        ": it is older than the one that Lockstep was built with; install ", title_, " or later");
+  return {address};
 }
 
 }  // namespace lockstep

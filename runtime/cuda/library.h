@@ -8,23 +8,27 @@
 
 namespace lockstep {
 
+// A table of functions has a line for each:  decltype(ncclSend)* send = library["ncclSend"];
 class SharedLibrary {
  public:
-  // Tries the names in turn; `title` is the library's usual name.
-  SharedLibrary(std::string title, std::vector<std::string> names);
+  // Tries the files in turn. `title`: the library's usual name, and a version to install.
+  SharedLibrary(std::string title, const std::vector<std::string>& files);
 
   bool found() const { return handle_ != nullptr; }
+
+  // Becomes a pointer to a function of the type that the place of use has.
+  struct Address {
+    void* value;
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(value);
+    }
+  };
   // Throws if the library or the function is missing.
-  template <class Function>
-  void load(Function*& function, const char* name) {
-    function = reinterpret_cast<Function*>(address_of(name));
-  }
+  Address operator[](const char* function) const;
 
  private:
-  void* address_of(const char* name) const;
-
-  std::string title_;
-  std::vector<std::string> names_;
+  std::string title_, file_, why_not_found_;
   void* handle_ = nullptr;
 };
 

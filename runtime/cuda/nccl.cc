@@ -16,39 +16,27 @@
 namespace lockstep {
 namespace {
 
-struct Api {
-  SharedLibrary library{"NCCL", {"libnccl.so.2"}};
-  decltype(ncclGetErrorString)* text_of;
-  decltype(ncclGetLastError)* last_error;
-  decltype(ncclGetUniqueId)* make_id;
-  decltype(ncclCommInitRankConfig)* join_group;
-  decltype(ncclCommInitAll)* make_group;
-  decltype(ncclCommDestroy)* destroy;
-  decltype(ncclCommAbort)* abort;
-  decltype(ncclCommGetAsyncError)* state_of;
-  decltype(ncclGroupStart)* begin;
-  decltype(ncclGroupEnd)* end;
-  decltype(ncclSend)* send;
-  decltype(ncclRecv)* receive;
-  decltype(ncclAllReduce)* all_reduce;
-  decltype(ncclBroadcast)* broadcast;
+const SharedLibrary& nccl_library() {
+  static const SharedLibrary library(join("NCCL ", NCCL_MAJOR, ".", NCCL_MINOR), {"libnccl.so.2"});
+  return library;
+}
 
-  Api() {
-    library.load(text_of, "ncclGetErrorString");
-    library.load(last_error, "ncclGetLastError");
-    library.load(make_id, "ncclGetUniqueId");
-    library.load(join_group, "ncclCommInitRankConfig");
-    library.load(make_group, "ncclCommInitAll");
-    library.load(destroy, "ncclCommDestroy");
-    library.load(abort, "ncclCommAbort");
-    library.load(state_of, "ncclCommGetAsyncError");
-    library.load(begin, "ncclGroupStart");
-    library.load(end, "ncclGroupEnd");
-    library.load(send, "ncclSend");
-    library.load(receive, "ncclRecv");
-    library.load(all_reduce, "ncclAllReduce");
-    library.load(broadcast, "ncclBroadcast");
-  }
+struct Api {
+  const SharedLibrary& library = nccl_library();
+  decltype(ncclGetErrorString)* text_of = library["ncclGetErrorString"];
+  decltype(ncclGetLastError)* last_error = library["ncclGetLastError"];
+  decltype(ncclGetUniqueId)* make_id = library["ncclGetUniqueId"];
+  decltype(ncclCommInitRankConfig)* join_group = library["ncclCommInitRankConfig"];
+  decltype(ncclCommInitAll)* make_group = library["ncclCommInitAll"];
+  decltype(ncclCommDestroy)* destroy = library["ncclCommDestroy"];
+  decltype(ncclCommAbort)* abort = library["ncclCommAbort"];
+  decltype(ncclCommGetAsyncError)* state_of = library["ncclCommGetAsyncError"];
+  decltype(ncclGroupStart)* begin = library["ncclGroupStart"];
+  decltype(ncclGroupEnd)* end = library["ncclGroupEnd"];
+  decltype(ncclSend)* send = library["ncclSend"];
+  decltype(ncclRecv)* receive = library["ncclRecv"];
+  decltype(ncclAllReduce)* all_reduce = library["ncclAllReduce"];
+  decltype(ncclBroadcast)* broadcast = library["ncclBroadcast"];
 };
 
 const Api& api() {
@@ -200,9 +188,6 @@ void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& call
   comm.wait_until([&] { return member.settled(); }, "NCCL's calls");
 }
 
-bool nccl_is_there() {
-  static const SharedLibrary library("NCCL", {"libnccl.so.2"});
-  return library.found();
-}
+bool nccl_is_there() { return nccl_library().found(); }
 
 }  // namespace lockstep
