@@ -114,7 +114,7 @@ class Attention {
     if (node_.graph().dtype(mask) == DType::boolean)
       mask = node_.add("Where", {mask, node_.scalar(0), minus_infinity()});
     const Shape shape = node_.graph().shape(mask);
-    const Dim length = shape.back();
+    const Dim& length = shape.back();
     const Dim keys = node_.graph().shape(key_)[2];
     if (!length.known() || !keys.known() || length.size() == 1 || length.size() >= keys.size())
       return mask;

@@ -163,8 +163,8 @@ void check_detector(const DetectorOptions& options) {
 
 std::vector<std::string> left_out_of(const DetectorOptions& options) {
   std::vector<std::string> parts;
-  if (options.model.mask_on) parts.push_back("the mask head (MODEL.MASK_ON)");
-  if (options.model.keypoints_on) parts.push_back("the keypoint head (MODEL.KEYPOINTS_ON)");
+  if (options.model.mask_on) parts.emplace_back("the mask head (MODEL.MASK_ON)");
+  if (options.model.keypoints_on) parts.emplace_back("the keypoint head (MODEL.KEYPOINTS_ON)");
   return parts;
 }
 

@@ -30,7 +30,7 @@ const Part& part_named(const Part (&parts)[N], const char* key, const std::strin
   std::vector<std::string> names;
   for (const Part& part : parts) {
     if (name == part.name) return part;
-    names.push_back(part.name);
+    names.emplace_back(part.name);
   }
   const std::string near = nearest(name, names);
   fail(key, ": no function '", name, "'",

@@ -70,7 +70,7 @@ GpuProperties in_file(const std::string& path) {
 
 std::vector<std::string> known_gpus() {
   std::vector<std::string> names;
-  for (const Figures& gpu : kKnown) names.push_back(gpu.key);
+  for (const Figures& gpu : kKnown) names.emplace_back(gpu.key);
   return names;
 }
 

@@ -54,7 +54,8 @@ Layouts flat_padded(const KernelRequest& request) {
   return whole == row_major(request) ? flat_layouts(request, LastBlock::padded) : whole;
 }
 
-LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out, LastBlock last) {
+LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
+                    LastBlock last) {
   return [in, out, last](const KernelRequest& request) {
     Layouts layouts = row_major(request);
     int block = 1;

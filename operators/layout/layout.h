@@ -23,7 +23,7 @@ enum class LastBlock { whole, padded };  // the most that a kernel takes
 
 // For kernels whose listed operands and results share a layout, whatever their spatial sizes:
 // channel blocks if one of those operands has them.
-LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out,
+LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
                     LastBlock last = LastBlock::whole);
 
 std::vector<Op> layout_ops();

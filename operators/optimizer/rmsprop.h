@@ -28,7 +28,7 @@ struct RmsPropRule {
                        {"epsilon", AttributeKind::number}}};
     if (kCentred) {
       signature.doc += "; a' = alpha * a + (1 - alpha) * g, and s' - a'^2 is under the root";
-      signature.slots.push_back("mean");
+      signature.slots.emplace_back("mean");
     }
     return signature;
   }

@@ -53,7 +53,8 @@ std::string address_towards(const std::string& host, int port) {
   hints.ai_socktype = SOCK_DGRAM;
   for (int family : {AF_INET, AF_INET6}) {
     hints.ai_family = family;
-    if (!found) getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+    const std::string service = std::to_string(port);
+    if (getaddrinfo(host.c_str(), service.c_str(), &hints, &found) == 0) break;
   }
   check(found, "unknown host '", host, "'");
   const int probe = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -127,7 +127,7 @@ Socket bound_socket(const sockaddr& address, socklen_t size) {
   if (bind(listening.get(), &address, size) == 0 && listen(listening.get(), kWaiting) == 0)
     return listening;
   const int reason = errno;
-  Socket(std::move(listening));
+  listening = Socket();
   errno = reason;
   return Socket();
 }

@@ -128,7 +128,7 @@ void ThreadExecutor::note_failure(int step, std::exception_ptr error) {
   const std::lock_guard lock(first_mutex_);
   if (step < first_failure_.load(std::memory_order_relaxed)) {
     first_failure_.store(step, std::memory_order_release);
-    failure_ = error;
+    failure_ = std::move(error);
   }
 }
 

@@ -129,7 +129,7 @@ class WaitPlanner {
     const int worker = plan_.steps[step].worker;
     for (const auto& [known, unused] : region.first_write)
       if (known == worker) return;
-    region.first_write.push_back({worker, step});
+    region.first_write.emplace_back(worker, step);
   }
 
   void need_all(int step, const std::vector<Latest>& list) {

@@ -13,7 +13,8 @@ constexpr double kTileValue = 38;
 constexpr double kFilterValue = 50;
 
 double tiles(int64_t size) {
-  return static_cast<double>((size + winograd::kTile - 1) / winograd::kTile);
+  const int64_t whole = (size + winograd::kTile - 1) / winograd::kTile;
+  return static_cast<double>(whole);
 }
 
 }  // namespace
