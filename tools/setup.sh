@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what Lockstep needs to build and to run its tests, on Debian 12 and Ubuntu 24.04.
 # Idempotent: prints what is missing before it acts, prints one line when nothing is. `setup.sh first`
-# leaves out what only tests need.
+# leaves out what only tests need; `setup.sh compilers` adds the newest compiler, for CI.
 set -euo pipefail
 
 packages=(
@@ -20,6 +20,7 @@ packages=(
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
   clang-tidy gdb                                         # tools/check_tidy.sh, tests of tools/gdb
 )
+[ "${1:-}" != compilers ] || packages+=(clang-19)           # tools/check_compilers.sh: the newest that Debian 12 has
 # Names that another release spells differently.
 [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = noble ] &&
   packages=("${packages[@]/libclang-rt-14-dev/libclang-rt-18-dev}")
