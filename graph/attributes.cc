@@ -75,12 +75,12 @@ bool AttributeReader::has(std::string_view name) const {
 
 const AttributeProto* AttributeReader::take(std::string_view name, int type) {
   for (const std::string& asked : asked_)
-    check(asked != name, owner_, ": attribute '", name, "' is read twice");
+    check(asked != name, NodeName{owner_}, ": attribute '", name, "' is read twice");
   asked_.emplace_back(name);
   for (auto it = left_.begin(); it != left_.end(); ++it) {
     if ((*it)->name() != name) continue;
     const AttributeProto* found = *it;
-    check(found->type() == type, owner_, ": attribute '", name, "' is ",
+    check(found->type() == type, NodeName{owner_}, ": attribute '", name, "' is ",
           AttributeProto::AttributeType_Name(found->type()), ", should be ",
           AttributeProto::AttributeType_Name(static_cast<AttributeProto::AttributeType>(type)));
     left_.erase(it);
@@ -132,7 +132,8 @@ Literal AttributeReader::literal(std::string_view name, const Literal& fallback)
 
 void AttributeReader::done() const {
   for (auto* proto : left_)
-    check(proto->name().rfind("__", 0) == 0, owner_, ": unknown attribute '", proto->name(), "'");
+    check(proto->name().rfind("__", 0) == 0, NodeName{owner_}, ": unknown attribute '",
+          proto->name(), "'");
 }
 
 }  // namespace lockstep

@@ -9,7 +9,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "graph/error_subject.h"
 
 namespace lockstep {
 
@@ -17,8 +20,15 @@ std::string text_of(const std::vector<int64_t>& dims);  // graph/shape.cc
 
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& text, ErrorSubject subject = {})
+      : std::runtime_error(text), subject_(std::move(subject)) {}
+  const ErrorSubject& subject() const { return subject_; }
+
+ private:
+  ErrorSubject subject_;
 };
+// Makes an error a part of another one's text: fail(path, ": ", error) keeps its subject.
+inline std::string text_of(const Error& error) { return error.what(); }
 
 // A valid request that this version of Lockstep does not support.
 class Unsupported : public Error {
@@ -42,7 +52,9 @@ void append_part(std::string& text, const Part& part) {
 
 template <class Part>
 void print_part(std::ostream& out, const Part& part) {
-  if constexpr (requires { out << part; })
+  if constexpr (is_text<Part>)
+    out << std::string_view(part);
+  else if constexpr (requires { out << part; })
     out << part;
   else
     out << text_of(part);
@@ -64,19 +76,36 @@ std::string join(const Parts&... parts) {
 }
 
 template <class... Parts>
+Phrase phrase(const Parts&... parts) {
+  return {join(parts...), subject_of(parts...)};
+}
+
+// Throws a `Kind` of error about the subjects of the text's parts.
+template <class Kind, class... Parts>
+[[noreturn]] void fail_as(const Parts&... parts) {
+  if constexpr ((HasSubject<Parts> || ...))
+    throw Kind(join(parts...), subject_of(parts...));
+  else
+    throw Kind(join(parts...));
+}
+
+template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-  throw Error(join(parts...));
+  fail_as<Error>(parts...);
 }
 
 template <class... Parts>
 void supported(bool holds, const Parts&... parts) {
-  if (!holds) throw Unsupported(join(parts...));
+  if (!holds) fail_as<Unsupported>(parts...);
 }
 
-// Throws an error of the same kind as `error` with another text.
-[[noreturn]] inline void rethrow_as(const std::exception& error, const std::string& text) {
-  if (dynamic_cast<const Unsupported*>(&error)) throw Unsupported(text);
-  throw Error(text);
+// Throws an error of the same kind as `error` with another text, about its subject, too.
+template <class... Parts>
+[[noreturn]] void rethrow_as(const std::exception& error, const Parts&... parts) {
+  ErrorSubject subject = subject_of(parts...);
+  if (const auto* known = dynamic_cast<const Error*>(&error)) subject.add(known->subject());
+  if (dynamic_cast<const Unsupported*>(&error)) throw Unsupported(join(parts...), subject);
+  throw Error(join(parts...), subject);
 }
 
 // Builds the text only on failure, since steps and loops check too: pass the shape, not its text.

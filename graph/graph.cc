@@ -216,10 +216,9 @@ Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& wher
     std::string operands;
     for (Value value : node.inputs)
       operands += value ? join("\n  ", name(value), " ", type(value)) : "\n  (left out)";
-    rethrow_as(error, join(proto.name(), " (", proto.op_type(),
-                           node.replica >= 0 ? join(", replica ", node.replica) : "",
-                           where.empty() ? "" : ", ", where, "): ", error.what(),
-                           operands.empty() ? "" : "; inputs:", operands));
+    rethrow_as(error, NodeName{proto.name()}, " (", proto.op_type(),
+               node.replica >= 0 ? join(", replica ", node.replica) : "", where.empty() ? "" : ", ",
+               where, "): ", error.what(), operands.empty() ? "" : "; inputs:", operands);
   }
   int index = node_count();
   // An omitted trailing output has an empty name and is not a value.

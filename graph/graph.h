@@ -50,11 +50,14 @@ class Node {
   // "conv1 (Conv, replica 0, models/lenet.cc:20)"
   std::string description() const;
   const onnx::NodeProto& proto() const;
+  // Makes a node a part of an error's text: check(holds, node, ": ..").
+  ErrorSubject subject() const { return {.node = name()}; }
 
  private:
   const Graph* graph_;
   int index_;
 };
+inline std::string text_of(const Node& node) { return node.description(); }
 
 struct NodeSpec {
   std::string_view type;

@@ -104,8 +104,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
     }
     check_roles(loaded.model);
   } catch (const Error& error) {
-    std::string message = error.what();
-    rethrow_as(error, message.rfind(path, 0) == 0 ? message : path + ": " + message);
+    rethrow_as(error, ErrorPlace{path}, ": ", error.what());
   }
   return loaded;
 }

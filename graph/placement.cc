@@ -21,7 +21,7 @@ int replica_at(const Node& node, std::span<const Value> values, Value value) {
   if (replicas.empty()) return kEveryReplica;
   const auto position =
       static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
-  check(position < replicas.size(), node.description(), ": '", node.graph().name(value),
+  check(position < replicas.size(), node, ": '", node.graph().name(value),
         "' is on none of its replicas");
   return static_cast<int>(replicas[position]);
 }
@@ -55,8 +55,8 @@ std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int6
 
 std::vector<int> group_of(const Node& node) {
   const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);
-  check(replicas.size() == node.outputs().size(), node.description(), ": has ",
-        node.outputs().size(), " results, but names ", replicas.size(), " replicas");
+  check(replicas.size() == node.outputs().size(), node, ": has ", node.outputs().size(),
+        " results, but names ", replicas.size(), " replicas");
   return {replicas.begin(), replicas.end()};
 }
 

@@ -55,8 +55,7 @@ int64_t whole_hash(int64_t of_name, int64_t replica, int64_t part) {
 
 int64_t random_stream_of(const Node& node) {
   AttributeReader reader = node.attributes();
-  check(reader.has(kStream), node.description(), ": has no ", kStream,
-        ", so its random numbers are not defined");
+  check(reader.has(kStream), node, ": has no ", kStream, ", so its random numbers are not defined");
   return reader.integer(kStream, 0);
 }
 

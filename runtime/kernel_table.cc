@@ -64,8 +64,8 @@ bool KernelTable::has(const std::string& domain, const std::string& type) const 
 
 const std::vector<Candidate>& KernelTable::candidates_of(const Node& node) const {
   auto found = entries_.find(key_of(node.domain(), node.type()));
-  supported(found != entries_.end(), node.description(), ": there is no ", name_of(kind_),
-            " kernel for ", node.type());
+  supported(found != entries_.end(), node, ": there is no ", name_of(kind_), " kernel for ",
+            node.type());
   return found->second;
 }
 
@@ -91,8 +91,8 @@ ChosenKernel KernelTable::choose(const KernelRequest& request) const {
     }
     choice.refused.push_back({candidate.name, reason});
   }
-  throw Unsupported(join(request.node.description(), ": no kernel on ", text_of(request.device),
-                         " supports it: ", text_of(choice.refused)));
+  fail_as<Unsupported>(request.node, ": no kernel on ", text_of(request.device),
+                       " supports it: ", text_of(choice.refused));
 }
 
 Layouts KernelTable::wished_layouts(const KernelRequest& request) const {

@@ -319,9 +319,9 @@ class Compiler {
       step.candidate = std::move(choice.candidate);
       step.refused = std::move(choice.refused);
     } catch (const std::exception& error) {
-      std::string message = error.what();
-      bool named = message.rfind(node.name(), 0) == 0;
-      rethrow_as(error, (named ? "" : node.description() + ": ") + message);
+      const auto* known = dynamic_cast<const Error*>(&error);
+      if (known && known->subject().node == node.name()) throw;
+      rethrow_as(error, node, ": ", error.what());
     }
     runs.steps.push_back(static_cast<int>(plan_.steps.size()));
     plan_.steps.push_back(std::move(step));

@@ -27,6 +27,18 @@ TEST(HostileNode, IsNamedByItsResultIfItHasNoName) {
   expect_error([&] { graph.adopt(node); }, "no operator Det is known (used by determinant)");
 }
 
+TEST_F(HostileModel, IsRefusedByItsFileAndNode) {
+  node("Relu").set_name("act");
+  attribute("axis", int64_t{1});
+  try {
+    load();
+    ADD_FAILURE() << "was loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.subject().place, folder_ / "net.onnx");
+    EXPECT_EQ(error.subject().node, "act");
+  }
+}
+
 TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
   for (int64_t version : {7, 13, 17}) {
     opset(version);

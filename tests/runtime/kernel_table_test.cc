@@ -98,6 +98,35 @@ TEST(KernelTable, AnErrorOfAnotherKindIsNoRefusal) {
   expect_error([&] { table.choose(one.request()); }, "axis 7 does not exist");
 }
 
+// By the error's subject: the node `y` would begin many a text.
+TEST(KernelTable, ANodeIsNamedOnceInThePlansError) {
+  const OneRelu one;
+  const auto error_with = [&](const Candidate& candidate) {
+    try {
+      one.plan({table_of({candidate})});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.subject().node, "y");
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const std::string name = one.node.description() + ": ";
+  EXPECT_EQ(error_with({"engine", anything, kNoEngine}),
+            name + "no kernel on gpu:1 supports it: engine: has no engine for this");
+  const KernelFactory unnamed = [](const KernelRequest&) -> std::unique_ptr<Kernel> {
+    fail("yields nothing");
+  };
+  EXPECT_EQ(error_with({"unnamed", anything, unnamed}), name + "yields nothing");
+  const KernelFactory named = [](const KernelRequest& request) -> std::unique_ptr<Kernel> {
+    fail(request.node, ": has no axis 7");
+  };
+  EXPECT_EQ(error_with({"named", anything, named}), name + "has no axis 7");
+  const KernelFactory foreign = [](const KernelRequest&) -> std::unique_ptr<Kernel> {
+    throw std::runtime_error("yields to nobody");
+  };
+  EXPECT_EQ(error_with({"foreign", anything, foreign}), name + "yields to nobody");
+}
+
 TEST(KernelTable, RefusesAtTheStartWhatIsMistyped) {
   const Candidate plain{"plain", anything, kNothing};
   auto table = [](std::vector<KernelEntry> entries) {
