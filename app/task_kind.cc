@@ -83,7 +83,7 @@ std::vector<CompletedKey> keys_to_complete() {
 void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,
                      const std::vector<std::string>& words) {
   const auto type = said_of("MODEL.TYPE", files, words);
-  if (!type || !is_key_of_a_task(unknown.key())) throw unknown;
+  if (!type || !is_key_of_a_task(unknown.subject().keys.at(0))) throw unknown;
   const std::string what = unknown.what();
   fail(what, what.ends_with("?") ? "" : ";", " MODEL.TYPE ", type->text, " (", type->at,
        ") selects the keys of `lockstep keys --task ", task_kind_of(files, words).name,

@@ -14,20 +14,22 @@ namespace {
 // Throws naming the key that requires equal shares.
 void check_shares(const ClassificationConfig& config, int processes) {
   const BatchShares shares = shares_of(config, config.replicas() * processes);
-  const std::string of_all =
-      join(shares.replicas, " replicas of ",
-           processes == 1 ? "" : join(processes, " processes with "), "DEVICES ",
-           config.run.devices.text, shares.parts > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
-  check(!shares.leave_nothing(), "TRAIN.BATCH_SIZE ", shares.batch,
+  const Phrase of_parts =
+      shares.parts > 1 ? phrase(" and their ", Key{"TRAIN.MICRO_BATCHES"}) : Phrase{};
+  const Phrase of_all = phrase(shares.replicas, " replicas of ",
+                               processes == 1 ? "" : join(processes, " processes with "),
+                               Key{"DEVICES"}, " ", config.run.devices.text, of_parts);
+  const Key batch{"TRAIN.BATCH_SIZE"};
+  check(!shares.leave_nothing(), batch, " ", shares.batch,
         " is too small: there are no images for some of the ", of_all);
-  const auto needs_equal = [&](const std::string& what) {
-    check(shares.equal(), what, " needs equal shares, but TRAIN.BATCH_SIZE ", shares.batch,
+  const auto needs_equal = [&](const Phrase& what) {
+    check(shares.equal(), what, " needs equal shares, but ", batch, " ", shares.batch,
           " cannot be split equally over the ", of_all);
   };
   const DataParallelOptions& options = config.step.options;
   if (options.all_reduce.spec.reduction == Reduction::mean)
-    needs_equal(join("ALL_REDUCE ", text_of(options.all_reduce.spec)));
-  if (options.synchronised_batch_norm) needs_equal("TRAIN.SYNC_BATCH_NORM");
+    needs_equal(phrase(Key{"ALL_REDUCE"}, " ", text_of(options.all_reduce.spec)));
+  if (options.synchronised_batch_norm) needs_equal(phrase(Key{"TRAIN.SYNC_BATCH_NORM"}));
 }
 
 void check_together(const ClassificationConfig& config, int processes) {
@@ -35,14 +37,14 @@ void check_together(const ClassificationConfig& config, int processes) {
   check_fits(config.step, config.run, processes);
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
-        "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
-  check(!config.bytes || has_bytes(dataset_of(config, false)),
-        "DATA.BYTES: the images of DATA.NAME ", config.dataset,
+        Key{"DATA.CROP_SCALE"}, " should be two numbers, 0 < least <= most <= 1");
+  check(!config.bytes || has_bytes(dataset_of(config, false)), Key{"DATA.BYTES"},
+        ": the images of ", Key{"DATA.NAME"}, " ", config.dataset,
         " are made of floats; use DATA.BYTES false");
   const int64_t threads = config.run.threads * config.replicas();
-  check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
-        config.run.devices.text, " makes ", threads, " threads; a process may have at most ",
-        kMostThreadsOfAll);
+  check(threads <= kMostThreadsOfAll, Key{"THREADS"}, " ", config.run.threads, " for each of ",
+        Key{"DEVICES"}, " ", config.run.devices.text, " makes ", threads,
+        " threads; a process may have at most ", kMostThreadsOfAll);
   check_solver(config.optimizer);
   check_rates(config.schedule);
 }

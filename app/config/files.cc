@@ -44,7 +44,7 @@ void append_with_bases(const std::string& path, std::string text, std::vector<In
                                     [&](const Included& file) { return file.name == name; });
     check(!closes, base.at, ": _BASE_ closes a circle: ", circle, next);
     std::string more;
-    naming(join(base.at, ": _BASE_"), [&] { more = read_file(next); });
+    prefixing(phrase(ErrorPlace{base.at}, ": ", Key{"_BASE_"}), [&] { more = read_file(next); });
     open.push_back({next, name});
     append_with_bases(next, std::move(more), open, files);
     open.pop_back();

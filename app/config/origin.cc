@@ -26,14 +26,9 @@ std::string Origins::blame(const std::vector<std::string>& keys, const std::stri
   return join(path, ": ", keys.at(0));
 }
 
-std::string Origins::place_in(const std::string& text, const std::string& path) const {
-  constexpr const char* kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-  for (std::size_t end = 0, at = 0; (at = text.find_first_of(kLetters, end)) != text.npos;) {
-    end = std::min(text.find_first_not_of(kLetters, at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (is_said(*this, word)) return of(word);
-  }
+std::string Origins::place_of(const std::vector<std::string>& keys, const std::string& path) const {
+  for (const std::string& key : keys)
+    if (is_said(*this, key)) return of(key);
   return path;
 }
 

@@ -28,8 +28,8 @@ struct Origins {
   // The beginning of an error about these keys, "x.yaml:12: FPN.DIM": names the first one that is
   // not the default, or the first one with `path`.
   std::string blame(const std::vector<std::string>& keys, const std::string& path) const;
-  // Where the first key that `text` names and somebody set comes from, or `path`.
-  std::string place_in(const std::string& text, const std::string& path) const;
+  // Where the first of these keys that somebody set comes from, or `path`.
+  std::string place_of(const std::vector<std::string>& keys, const std::string& path) const;
 };
 
 // A file that parses to the same values; behind each stands where it came from.

@@ -31,6 +31,7 @@ struct Reading {
   std::string at;
   std::string said;  // the value as written by the user
 
+  Phrase named() const { return phrase(ErrorPlace{at}, ": ", Key{key.key}); }
   template <class T>
   T as() const {
     try {
@@ -48,7 +49,7 @@ struct Reading {
   template <class T>
   T within_range(T value) const {
     each_number(value, [&](double number) {
-      const auto is = join(at, ": ", key.key, " is '", said, "'");
+      const Phrase is = phrase(named(), " is '", said, "'");
       check(std::isfinite(number), is, ", should be finite");
       check(number >= key.facts.least, is, ", should be at least ", key.facts.least);
       check(number <= most_of(key), is, ", should be at most ", text_of_number(most_of(key)));
@@ -56,14 +57,13 @@ struct Reading {
     return value;
   }
   [[noreturn]] void refuse_kind() const {
-    fail(at, ": ", key.key, " should be ", kind_of(key), ", is '", said, "', ",
-         kind_of_value(node));
+    fail(named(), " should be ", kind_of(key), ", is '", said, "', ", kind_of_value(node));
   }
 
   void into(std::string* target) const { *target = text(); }
   void into(bool* target) const { *target = as<bool>(); }
   void into(const ParsedText& target) const {
-    naming(join(at, ": ", key.key), [&] { target.read(text()); });
+    prefixing(named(), [&] { target.read(text()); });
   }
   // Narrowed only after the range check.
   void into(int* target) const { *target = static_cast<int>(within_range(as<int64_t>())); }
@@ -84,7 +84,7 @@ bool is_list(const ConfigKey& key) { return kind_of(key).starts_with("a list"); 
 YAML::Node list_of_literal(const Reading& reading) {
   YAML::Node list(YAML::NodeType::Sequence);
   const bool of_strings = std::holds_alternative<std::vector<std::string>*>(reading.key.target);
-  naming(join(reading.at, ": ", reading.key.key, " is '", reading.said, "'"), [&] {
+  prefixing(phrase(reading.named(), " is '", reading.said, "'"), [&] {
     for (const LiteralItem& item : parse_list_literal(reading.node.Scalar())) {
       check(item.is_quoted == of_strings, "should be ", kind_of(reading.key), "; ", item.text,
             item.is_quoted ? " is a string" : " has no quotes");

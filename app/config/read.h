@@ -26,24 +26,30 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words,
 // The key that a word of a command line names, itself or by its flag; or null.
 ConfigKey* find_key(ConfigKeys& keys, const std::string& word);
 
-// Runs `act`; prefixes its errors with the key.
-template <class Act>
-void naming(const std::string& key, const Act& act) {
+// Runs `act`; prefixes its errors with a text, or with a part that is their subject.
+template <class Part, class Act>
+void prefixing(const Part& beginning, const Act& act) {
   try {
     act();
   } catch (const Error& error) {
-    fail(key, ": ", error.what());
+    fail(beginning, ": ", error);
   }
 }
 
-// Runs `act`, whose errors name keys; prefixes them with the place of the first key that somebody
-// set, or with `path`.
+// Runs `act`; prefixes its errors with the key.
+template <class Act>
+void naming(const std::string& key, const Act& act) {
+  prefixing(Key{key}, act);
+}
+
+// Runs `act`, whose errors are about keys; prefixes them with the place of the first key that
+// somebody set, or with `path`.
 template <class Act>
 void placing(const Origins& origins, const std::string& path, const Act& act) {
   try {
     act();
   } catch (const Error& error) {
-    fail(origins.place_in(error.what(), path), ": ", error.what());
+    fail(ErrorPlace{origins.place_of(error.subject().keys, path)}, ": ", error);
   }
 }
 

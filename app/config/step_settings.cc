@@ -16,15 +16,15 @@ void check_auxiliaries(const RunSettings& run) {
   const std::vector<Device>& replicas = run.devices.list;
   for (const Device& device : run.auxiliaries.list) {
     const Device first = replicas.at(0);
-    check(device.kind == first.kind, "AUX_DEVICES: ", device, " cannot sum for replicas on ", first,
-          ": auxiliary devices are of the replicas' kind",
+    check(device.kind == first.kind, Key{"AUX_DEVICES"}, ": ", device,
+          " cannot sum for replicas on ", first, ": auxiliary devices are of the replicas' kind",
           first.kind == DeviceKind::gpu
               ? "; without AUX_DEVICES, pscpu sums on the host's CPU for replicas on GPUs"
               : "");
     check(device.kind == DeviceKind::cpu ||
               std::find(replicas.begin(), replicas.end(), device) == replicas.end(),
-          "AUX_DEVICES: ", device, " holds a replica (DEVICES ", run.devices.text,
-          "), but auxiliary devices hold none; name another GPU");
+          Key{"AUX_DEVICES"}, ": ", device, " holds a replica (", Key{"DEVICES"}, " ",
+          run.devices.text, "), but auxiliary devices hold none; name another GPU");
   }
 }
 

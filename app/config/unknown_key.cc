@@ -37,8 +37,8 @@ void refuse_key(const ConfigKeys& keys, const std::string& word, const std::stri
   check(!is_section, at, ": ", word, " is a section without keys; indent its keys below it, as in ",
         suggestion(keys, word), ", or remove it");
   const std::string near = suggestion(keys, word);
-  throw UnknownKey(
-      word, join(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?"));
+  fail_as<UnknownKey>(ErrorPlace{at}, ": unknown key ", Key{word},
+                      near.empty() ? "" : "; did you mean " + near + "?");
 }
 
 // Commands take the flags of all tasks: those of a step, which every task has, and detectors' own.

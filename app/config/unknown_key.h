@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include "app/config/key.h"
 #include "app/config/origin.h"
@@ -11,14 +10,10 @@
 
 namespace lockstep {
 
-// No key of the table that was read; maybe one of another table.
+// The error's first key is none of the table that was read; maybe one of another table.
 class UnknownKey : public Error {
  public:
-  UnknownKey(std::string key, const std::string& what) : Error(what), key_(std::move(key)) {}
-  const std::string& key() const { return key_; }
-
- private:
-  std::string key_;
+  using Error::Error;
 };
 
 // Throws, beginning with `at`, with the key that may have been meant.

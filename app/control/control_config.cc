@@ -15,30 +15,33 @@ constexpr int64_t kMostRowsOfIteration = int64_t{1}
 // Rows are shared out as whole environments, and minibatches equally.
 void check_shares(const ControlConfig& config, int processes) {
   const int64_t replicas = config.replicas() * processes;
-  const std::string of_all =
-      join(replicas, " replicas of ", processes == 1 ? "" : join(processes, " processes with "),
-           "DEVICES ", config.run.devices.text);
-  check(config.environments % replicas == 0, "CONTROL.ENVIRONMENTS ", config.environments,
+  const Phrase of_all =
+      phrase(replicas, " replicas of ", processes == 1 ? "" : join(processes, " processes with "),
+             Key{"DEVICES"}, " ", config.run.devices.text);
+  const Key batch{"TRAIN.BATCH_SIZE"};
+  const Phrase rows =
+      phrase(Key{"CONTROL.ENVIRONMENTS"}, " ", config.environments, " with ", Key{"CONTROL.STEPS"},
+             " ", config.steps, " make ", config.rows(), " rows");
+  check(config.environments % replicas == 0, Key{"CONTROL.ENVIRONMENTS"}, " ", config.environments,
         " cannot be split equally over the ", of_all);
-  check(config.batch_size % replicas == 0, "TRAIN.BATCH_SIZE ", config.batch_size,
+  check(config.batch_size % replicas == 0, batch, " ", config.batch_size,
         " cannot be split equally over the ", of_all);
-  check(config.rows() <= kMostRowsOfIteration, "CONTROL.ENVIRONMENTS ", config.environments,
-        " with CONTROL.STEPS ", config.steps, " make ", config.rows(),
-        " rows in an iteration, should be at most ", kMostRowsOfIteration);
-  check(config.batch_size <= config.rows(), "TRAIN.BATCH_SIZE ", config.batch_size,
-        " is larger than the batch of an iteration: CONTROL.ENVIRONMENTS ", config.environments,
-        " with CONTROL.STEPS ", config.steps, " make ", config.rows(), " rows");
-  check(config.step.options.micro_batches == 1, "TRAIN.MICRO_BATCHES is ",
+  check(config.rows() <= kMostRowsOfIteration, rows, " in an iteration, should be at most ",
+        kMostRowsOfIteration);
+  check(config.batch_size <= config.rows(), batch, " ", config.batch_size,
+        " is larger than the batch of an iteration: ", rows);
+  check(config.step.options.micro_batches == 1, Key{"TRAIN.MICRO_BATCHES"}, " is ",
         config.step.options.micro_batches,
-        ", but minibatches are slices of a batch on the devices; lower TRAIN.BATCH_SIZE instead");
+        ", but minibatches are slices of a batch on the devices; lower ", batch, " instead");
 }
 
 void check_together(const ControlConfig& config, int processes) {
-  check(config.model == kActorCritic, "MODEL.TYPE is ", config.model, ", should be ", kActorCritic);
+  check(config.model == kActorCritic, Key{"MODEL.TYPE"}, " is ", config.model, ", should be ",
+        kActorCritic);
   naming("CONTROL.ENVIRONMENT", [&] { config.kind(); });
   check_shares(config, processes);
   check_fits(config.step, config.run, processes);
-  check(config.loss.clip > 0 && config.loss.clip < 1, "CONTROL.CLIP is ", config.loss.clip,
+  check(config.loss.clip > 0 && config.loss.clip < 1, Key{"CONTROL.CLIP"}, " is ", config.loss.clip,
         ", should be between 0 and 1");
   check_solver(config.optimizer);
   check_rates(config.schedule);

@@ -40,7 +40,11 @@ class DetectorChecks {
   // Throws with the place of the first of these keys that somebody set.
   template <class... Parts>
   void need(bool holds, const std::vector<std::string>& keys, const Parts&... parts) const {
-    if (!holds) fail(config_.origins.blame(keys, config_.path), " ", parts...);
+    if (!holds) fail(blamed(keys), " ", parts...);
+  }
+  Phrase blamed(const std::vector<std::string>& keys) const {
+    return {config_.origins.blame(keys, config_.path),
+            {.keys = keys, .place = config_.origins.place_of(keys, config_.path)}};
   }
   bool is_hard_wired() const { return detector_type(model_.type)->is_hard_wired; }
   bool has_box_head() const { return model_.type == "generalized_rcnn" && !model_.rpn_only; }
@@ -196,8 +200,7 @@ class DetectorChecks {
   // Anchors are rounded to whole pixels of a cell; the finest cells leave least.
   void check_anchors() const {
     const auto need_area = [&](const char* key, double stride, const std::vector<double>& ratios) {
-      naming(config_.origins.blame({key}, config_.path),
-             [&] { base_anchors(stride, {stride}, ratios); });
+      prefixing(blamed({key}), [&] { base_anchors(stride, {stride}, ratios); });
     };
     const double finest = std::exp2(static_cast<double>(network_.fpn.rpn_min_level));
     if (network_.retinanet.retinanet_on)
@@ -278,9 +281,10 @@ class DetectorChecks {
 void check_detector(const DetectorConfig& config, int processes) {
   DetectorChecks(config).all();
   placing(config.origins, config.path, [&] {
-    check(!config.step.options.whole_loss,
-          "TRAIN.WHOLE_LOSS: a detector's network takes TRAIN.IMS_PER_BATCH images, those of one "
-          "replica, so it cannot compute the loss of the whole batch; leave it out");
+    check(!config.step.options.whole_loss, Key{"TRAIN.WHOLE_LOSS"}, ": a detector's network takes ",
+          Key{"TRAIN.IMS_PER_BATCH"},
+          " images, those of one replica, so it cannot compute the loss of the whole batch; leave "
+          "it out");
     check_solver(config.optimizer);
     check_fits(config.step, config.run, processes);
   });

@@ -58,7 +58,7 @@ class SetOpener {
          annotations_by);
     need(std::filesystem::is_directory(files.images, ignored), "folder", files.images, images_by);
     std::unique_ptr<PictureSet> pictures;
-    naming(join(at_, ": ", name), [&] {
+    prefixing(join(at_, ": ", name), [&] {
       pictures = std::make_unique<FilePictures>(files.images, read_annotations(files.annotations),
                                                 sets_.exif);
     });
@@ -134,7 +134,7 @@ std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
   if (sets.size() == 1)
     pictures = std::move(sets.front().pictures);
   else
-    naming(at, [&] { pictures = std::make_unique<JoinedPictures>(std::move(sets)); });
+    prefixing(at, [&] { pictures = std::make_unique<JoinedPictures>(std::move(sets)); });
   check_number_of_classes(config, pictures->annotations(), listed(names, " + "), key);
   return pictures;
 }

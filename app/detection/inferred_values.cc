@@ -34,7 +34,7 @@ void infer_functions(DetectorConfig& config) {
     std::string& value = key.value(config);
     if (value.empty()) continue;
     const std::string at = config.origins.blame({key.key}, config.path);
-    naming(at, [&] {
+    prefixing(at, [&] {
       const FunctionName function = function_named(key, value);
       if (function.was_old)
         config.notes.push_back({DetectorNoteKind::old_function,

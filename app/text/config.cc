@@ -12,20 +12,21 @@ namespace {
 
 void check_together(const TextConfig& config, int processes) {
   const BatchShares shares = shares_of(config, config.replicas() * processes);
-  check(!shares.leave_nothing(), "TRAIN.BATCH_SIZE ", shares.batch,
+  const Key batch{"TRAIN.BATCH_SIZE"};
+  check(!shares.leave_nothing(), batch, " ", shares.batch,
         " is too small: there are no rows for some of the ", shares.replicas, " replicas",
-        shares.parts > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
+        shares.parts > 1 ? phrase(" and their ", Key{"TRAIN.MICRO_BATCHES"}) : Phrase{});
   const DataParallelOptions& options = config.step.options;
-  check(options.all_reduce.spec.reduction != Reduction::mean || shares.equal(), "ALL_REDUCE ",
-        text_of(options.all_reduce.spec), " needs equal shares, but TRAIN.BATCH_SIZE ",
+  check(options.all_reduce.spec.reduction != Reduction::mean || shares.equal(), Key{"ALL_REDUCE"},
+        " ", text_of(options.all_reduce.spec), " needs equal shares, but ", batch, " ",
         shares.batch, " cannot be split equally over the ", shares.replicas, " replicas");
   check_fits(config.step, config.run, processes);
   const int64_t threads = config.run.threads * config.replicas();
-  check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
-        config.run.devices.text, " makes ", threads, " threads; a process may have at most ",
-        kMostThreadsOfAll);
-  check(!config.files.empty(),
-        "DATA.FILES is empty; it should name text files, folders or patterns, such as "
+  check(threads <= kMostThreadsOfAll, Key{"THREADS"}, " ", config.run.threads, " for each of ",
+        Key{"DEVICES"}, " ", config.run.devices.text, " makes ", threads,
+        " threads; a process may have at most ", kMostThreadsOfAll);
+  check(!config.files.empty(), Key{"DATA.FILES"},
+        " is empty; it should name text files, folders or patterns, such as "
         "['notes.txt', 'docs/**/*.md']");
   check_solver(config.optimizer);
   check_rates(config.schedule);

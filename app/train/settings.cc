@@ -17,7 +17,9 @@ void check_rates(const LrSchedule& schedule) {
   try {
     validate(schedule);
   } catch (const Error& error) {
-    fail("SOLVER.", error.what());
+    ErrorSubject subject = error.subject();
+    for (std::string& key : subject.keys) key = "SOLVER." + key;
+    throw Error(join("SOLVER.", error), subject);
   }
 }
 

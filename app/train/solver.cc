@@ -7,6 +7,7 @@
 #include "builders/optimizers/adamw.h"
 #include "builders/optimizers/nesterov.h"
 #include "graph/graph.h"
+#include "graph/listed.h"
 #include "graph/nearest.h"
 
 namespace lockstep {
@@ -14,19 +15,22 @@ namespace {
 
 struct SolverType {
   const char* name;
-  const char* keys;  // of its numbers
+  std::vector<std::string> keys;  // of its numbers
   Optimizer (*make)(const Solver& solver, bool correct_momentum);
 };
 
-constexpr const char* kAdamKeys = "SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON";
-constexpr const char* kRmsPropKeys = "SOLVER.ALPHA, SOLVER.RMSPROP_MOMENTUM and SOLVER.EPSILON";
+const std::vector<std::string> kAdamKeys{"SOLVER.BETA1", "SOLVER.BETA2", "SOLVER.EPSILON"};
+const std::vector<std::string> kRmsPropKeys{"SOLVER.ALPHA", "SOLVER.RMSPROP_MOMENTUM",
+                                            "SOLVER.EPSILON"};
 
 const SolverType kTypes[] = {
-    {"SGD", "SOLVER.MOMENTUM",
+    {"SGD",
+     {"SOLVER.MOMENTUM"},
      [](const Solver& s, bool correct) -> Optimizer {
        return MomentumSgd{s.momentum, correct && s.momentum > 0};
      }},
-    {"Nesterov", "SOLVER.MOMENTUM",
+    {"Nesterov",
+     {"SOLVER.MOMENTUM"},
      [](const Solver& s, bool correct) -> Optimizer {
        return Nesterov{s.momentum, correct && s.momentum > 0};
      }},
@@ -46,15 +50,24 @@ const SolverType kTypes[] = {
      [](const Solver& s, bool) -> Optimizer {
        return RmsProp{s.alpha, s.rmsprop_momentum, s.epsilon, true};
      }},
-    {"Adagrad", "SOLVER.LR_DECAY, SOLVER.INITIAL_ACCUMULATOR and SOLVER.EPSILON",
+    {"Adagrad",
+     {"SOLVER.LR_DECAY", "SOLVER.INITIAL_ACCUMULATOR", "SOLVER.EPSILON"},
      [](const Solver& s, bool) -> Optimizer {
        return Adagrad{s.rate_decay, s.initial_accumulator, s.epsilon};
      }},
-    {"LARS", "SOLVER.MOMENTUM, SOLVER.TRUST and SOLVER.EPSILON",
+    {"LARS",
+     {"SOLVER.MOMENTUM", "SOLVER.TRUST", "SOLVER.EPSILON"},
      [](const Solver& s, bool correct) -> Optimizer {
        return Lars{s.momentum, s.trust, s.epsilon, correct && s.momentum > 0};
      }},
 };
+
+// "a, b or c", with `last` before the last one.
+std::string listed_before(std::vector<std::string> words, const std::string& last) {
+  const std::string end = words.back();
+  words.pop_back();
+  return words.empty() ? end : listed(words) + last + end;
+}
 
 const SolverType& type_named(const std::string& name) {
   std::vector<std::string> names;
@@ -69,12 +82,7 @@ const SolverType& type_named(const std::string& name) {
 
 }  // namespace
 
-std::string solver_types() {
-  std::string text;
-  for (std::size_t i = 0; i < std::size(kTypes); ++i)
-    text += join(i == 0 ? "" : i + 1 < std::size(kTypes) ? ", " : " or ", kTypes[i].name);
-  return text;
-}
+std::string solver_types() { return listed_before(solver_type_names(), " or "); }
 
 std::vector<std::string> solver_type_names() {
   std::vector<std::string> names;
@@ -84,8 +92,8 @@ std::vector<std::string> solver_type_names() {
 
 std::string type_of(const Solver& solver) {
   if (!solver.nesterov) return solver.type;
-  check(solver.type == "SGD" || solver.type == "Nesterov", "is ", solver.type,
-        ", but SOLVER.NESTEROV is true");
+  check(solver.type == "SGD" || solver.type == "Nesterov", "is ", solver.type, ", but ",
+        Key{"SOLVER.NESTEROV"}, " is true");
   return "Nesterov";
 }
 
@@ -94,13 +102,13 @@ Optimizer optimizer_of(const Solver& solver, bool correct_momentum) {
 }
 
 void check_solver(const Solver& solver) {
-  const char* keys = "SOLVER.TYPE";
+  std::vector<std::string> keys{"SOLVER.TYPE"};
   try {
     const SolverType& type = type_named(type_of(solver));
     keys = type.keys;
     type.make(solver, false);
   } catch (const Error& error) {
-    fail(keys, ": ", error.what());
+    fail(Phrase{listed_before(keys, " and "), {.keys = keys}}, ": ", error);
   }
 }
 

@@ -42,7 +42,7 @@ Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
 // Refuses devices that nothing could use: a mistake.
 void check_auxiliaries(const AllReduceOptions& options) {
   check(options.auxiliaries >= 0, "all-reduce: ", options.auxiliaries,
-        " auxiliary devices, should be at least 0 (AUX_DEVICES, --aux-devices)");
+        " auxiliary devices, should be at least 0 (", Key{"AUX_DEVICES"}, ", --aux-devices)");
   if (options.auxiliaries == 0) return;
   std::string who;
   for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms())
@@ -50,7 +50,7 @@ void check_auxiliaries(const AllReduceOptions& options) {
   for (const AllReduceRange& range : options.spec.ranges)
     if (range.algorithm != "auto" && algorithm_named(range.algorithm).gathers) return;
   fail("all-reduce spec '", text_of(options.spec), "' gathers nowhere, so auxiliary devices (",
-       "AUX_DEVICES, --aux-devices) would be idle; name an algorithm that gathers (", who,
+       Key{"AUX_DEVICES"}, ", --aux-devices) would be idle; name an algorithm that gathers (", who,
        ") or leave them out");
 }
 
@@ -97,7 +97,8 @@ void check_fits(const AllReduceOptions& options, int replicas) {
           options.processes, " x ", elsewhere ? options.auxiliaries : per_process,
           elsewhere ? " auxiliary devices" : " replicas", "; at most #", most,
           " is possible: ask for fewer shards",
-          elsewhere ? " or more auxiliary devices (AUX_DEVICES, --aux-devices)" : "");
+          elsewhere ? phrase(" or more auxiliary devices (", Key{"AUX_DEVICES"}, ", --aux-devices)")
+                    : Phrase{});
   }
 }
 

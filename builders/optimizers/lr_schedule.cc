@@ -48,23 +48,23 @@ void validate(const LrSchedule& schedule) {
     const std::string near = nearest(schedule.policy, kPolicies);
     std::string known;
     for (const std::string& policy : kPolicies) known += " " + policy;
-    fail("LR_POLICY '", schedule.policy, "' is not known",
+    fail(Key{"LR_POLICY"}, " '", schedule.policy, "' is not known",
          near.empty() ? "." : "; did you mean '" + near + "'?", " Known:", known);
   }
-  check(schedule.max_iter > 0, "MAX_ITER is ", schedule.max_iter, ", should be positive");
+  check(schedule.max_iter > 0, Key{"MAX_ITER"}, " is ", schedule.max_iter, ", should be positive");
   check(schedule.warm_up_method == "linear" || schedule.warm_up_method == "constant",
-        "WARM_UP_METHOD is '", schedule.warm_up_method, "', should be linear or constant");
-  check(schedule.policy != "step" || schedule.step_size > 0, "STEP_SIZE is ", schedule.step_size,
-        ", should be positive");
-  check(schedule.policy != "exp_decay" || schedule.gamma > 0, "GAMMA is ", schedule.gamma,
+        Key{"WARM_UP_METHOD"}, " is '", schedule.warm_up_method, "', should be linear or constant");
+  check(schedule.policy != "step" || schedule.step_size > 0, Key{"STEP_SIZE"}, " is ",
+        schedule.step_size, ", should be positive");
+  check(schedule.policy != "exp_decay" || schedule.gamma > 0, Key{"GAMMA"}, " is ", schedule.gamma,
         ", should be positive for exp_decay");
   if (schedule.policy.rfind("steps_with", 0) != 0) return;
-  check(!schedule.steps.empty() && schedule.steps[0] == 0, "STEPS ", schedule.steps,
+  check(!schedule.steps.empty() && schedule.steps[0] == 0, Key{"STEPS"}, " ", schedule.steps,
         " must begin with 0 for ", schedule.policy);
-  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), "STEPS ", schedule.steps,
-        " must ascend");
+  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), Key{"STEPS"}, " ",
+        schedule.steps, " must ascend");
   check(schedule.policy != "steps_with_lrs" || schedule.lrs.size() == schedule.steps.size(),
-        "LRS has ", schedule.lrs.size(), " entries for ", schedule.steps.size(), " STEPS");
+        Key{"LRS"}, " has ", schedule.lrs.size(), " entries for ", schedule.steps.size(), " STEPS");
 }
 
 float learning_rate(const LrSchedule& schedule, int64_t iteration) {

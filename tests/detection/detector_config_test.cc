@@ -71,6 +71,30 @@ TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
           "mean RoIPoolF?");
 }
 
+TEST_F(DetectorConfigTest, AnErrorIsAboutTheKeysThatDoNotFit) {
+  const auto expect_keys = [&](const std::string& more, const Words& words, const Words& keys) {
+    SCOPED_TRACE(more + (words.empty() ? "" : words[0]));
+    const std::string place = words.empty() ? folder / "x.yaml" + ":5" : "command line";
+    try {
+      read(more, words);
+      ADD_FAILURE() << "was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.subject().keys, keys) << error.what();
+      EXPECT_EQ(error.subject().place, place);
+      EXPECT_EQ(std::string(error.what()).rfind(place + ": ", 0), 0U) << error.what();
+    }
+  };
+  const Words levels{"FPN.COARSEST_STRIDE", "FPN.RPN_MAX_LEVEL", "FPN.ROI_MAX_LEVEL", "FPN.FPN_ON"};
+  expect_keys("FPN.COARSEST_STRIDE: 33\n", {}, levels);
+  expect_keys("", {"FPN.COARSEST_STRIDE", "33"}, levels);
+  expect_keys("PIXEL_MEANS: [1]\n", {}, {"PIXEL_MEANS"});
+  expect_keys("RPN.ASPECT_RATIOS: []\n", {}, {"RPN.ASPECT_RATIOS"});
+  expect_keys("SOLVER.LR_POLICY: foo\n", {}, {"SOLVER.LR_POLICY"});
+  expect_keys("TRAIN.WHOLE_LOSS: True\n", {}, {"TRAIN.WHOLE_LOSS", "TRAIN.IMS_PER_BATCH"});
+  expect_keys("", {"SOLVER.TYPE", "Adan"}, {"SOLVER.TYPE"});
+  expect_keys("RING_ORDER: [0, 0]\n", {}, {"RING_ORDER"});
+}
+
 TEST_F(DetectorConfigTest, RefusesTagsThatWouldRunCode) {
   refused("OUTPUT_DIR: !!python/object/apply:os.system ['ls']\n", "x.yaml:5",
           "python/object/apply:os.system would run code");
