@@ -13,7 +13,6 @@
 #include "graph/printable.h"
 #include "operators/all.h"
 #include "runtime/state/checkpoint.h"
-#include "runtime/state/safetensors.h"
 
 namespace lockstep {
 namespace {
@@ -47,15 +46,6 @@ std::string weights_for(Scorer& scorer, const ScoreOptions& options, bool says) 
   return weights;
 }
 
-// A network that is not trained further has no use for lines about what its weights leave out.
-std::vector<std::string> remarks_of(const std::vector<std::string>& report,
-                                    const std::string& weights) {
-  std::vector<std::string> remarks;
-  for (const std::string& line : report)
-    if (line.find(unchecked_line(weights)) != line.npos) remarks.push_back(line);
-  return remarks;
-}
-
 }  // namespace
 
 void Scoring::print_remarks() const {
@@ -77,8 +67,7 @@ int score(const ScoreOptions& options, const ConfigFiles& files,
   Session session(scorer->step(weights), all_devices(settings.run), all_kernels(),
                   session_options(settings, settings.run.threads, comm));
   const auto report = load_weights(session, {.path = weights, .whole = true});
-  const std::string scores =
-      scorer->score({session, weights, remarks_of(report, weights), leads, results});
+  const std::string scores = scorer->score({session, weights, report.unchecked, leads, results});
   if (leads && results.exists()) results.write(kScores, scores);
   return 0;
 }

@@ -92,7 +92,7 @@ int64_t TrainingRun::start() {
 void TrainingRun::set_first_values() {
   session_->initialise();
   if (const auto weights = task_.first_weights())
-    weights_report_ = load_weights(*session_, *weights);
+    weights_report_ = load_weights(*session_, *weights).lines;
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {

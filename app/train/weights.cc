@@ -33,7 +33,7 @@ bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
 // By the names of states.
 struct Matched {
   StateValues values;
-  std::vector<std::string> lines;
+  WeightsReport report;
 };
 
 Matched matched(const Session& session, const StateValues& tensors, const WeightsOptions& options) {
@@ -79,7 +79,7 @@ Matched matched(const Session& session, const StateValues& tensors, const Weight
     if (!used.count(name)) unused.push_back(name);
 
   const std::size_t matched = result.values.size();
-  std::vector<std::string>& lines = result.lines;
+  std::vector<std::string>& lines = result.report.lines;
   lines.push_back(join("weights: ", matched, " of ", matched + missing.size() + renewed.size(),
                        " tensors from ", options.path));
   if (!renewed.empty())
@@ -137,25 +137,26 @@ void check_weights(const std::string& path) {
   }
 }
 
-std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
+WeightsReport load_weights(Session& session, const WeightsOptions& options) {
   const bool reads = !session.comm() || session.comm()->rank() == 0;
   Matched found;
   if (reads) {
     const Safetensors file = read_safetensors(options.path);
     found = matched(session, file.tensors, options);
-    if (!file.checked)
-      found.lines.insert(found.lines.begin() + 1, "  " + unchecked_line(options.path));
+    auto& [lines, unchecked] = found.report;
+    if (!file.checked) unchecked = {"  " + unchecked_line(options.path)};
+    lines.insert(lines.begin() + 1, unchecked.begin(), unchecked.end());
   }
   if (session.comm()) share(session, found.values);
   load(session, found.values);
-  return found.lines;
+  return found.report;
 }
 
-std::vector<std::string> load_weights(Session& session, const StateValues& tensors,
-                                      const WeightsOptions& options) {
+WeightsReport load_weights(Session& session, const StateValues& tensors,
+                           const WeightsOptions& options) {
   const Matched found = matched(session, tensors, options);
   load(session, found.values);
-  return found.lines;
+  return found.report;
 }
 
 }  // namespace lockstep

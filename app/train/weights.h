@@ -25,14 +25,20 @@ struct WeightsOptions {
   bool whole = false;  // the file must hold all of them
 };
 
+// Lines for the user.
+struct WeightsReport {
+  std::vector<std::string> lines;
+  std::vector<std::string> unchecked;  // the line about a file without checksums, if it has none
+};
+
 // Loads into every replica the file's tensors with the names of the model's parameters and running
 // statistics. With several processes rank 0 reads the file and passes each tensor on by its name;
 // all make the same call, and only rank 0 has lines. Returns lines for the user: the number of
 // matches, tensors missing from the file, tensors in the file without a use. Throws, listing all of
 // them, for different shapes, and if nothing matches; the session is then unchanged.
-std::vector<std::string> load_weights(Session& session, const WeightsOptions& options);
+WeightsReport load_weights(Session& session, const WeightsOptions& options);
 // The same with the tensors of a file that has been read.
-std::vector<std::string> load_weights(Session& session, const StateValues& tensors,
-                                      const WeightsOptions& options);
+WeightsReport load_weights(Session& session, const StateValues& tensors,
+                           const WeightsOptions& options);
 
 }  // namespace lockstep
