@@ -20,7 +20,7 @@ constexpr Milliseconds kRumour(1500);   // time until the cause of a broken conn
 constexpr std::size_t kLongestReason = 65536;  // enough for any reason, and within the store's
                                                // limit
 constexpr const char* kFailed = "failed";
-constexpr const char* kGaveUp = " gave up: ";  // by an error of its own
+constexpr char kError = 'e', kLost = 'l';  // in front of a stored reason
 
 std::string life_key(int rank) { return join("life/", rank); }
 
@@ -51,7 +51,7 @@ Watch::~Watch() {
 Watch::Waiting::Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait)
     : watch_(watch), what_(what), peer_(peer), since_(Clock::now()), wait_(wait) {
   std::unique_lock lock(watch.mutex_);
-  if (!watch.failure_.empty()) {
+  if (watch.failure_) {
     lock.unlock();
     watch.stop(what, peer);
   }
@@ -72,45 +72,45 @@ const Watch::Waiting* Watch::foremost() const {
 void Watch::stop(const std::string& what, int peer, const std::string& seen) {
   // A process that ends tells why before its connections break; if it is killed, rank 0 notices.
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
+  changed_.wait_for(lock, kRumour, [&] { return failure_.has_value(); });
   lock.unlock();
-  blame(!seen.empty()        ? seen
-        : peer == kEverybody ? text(rank_) + " lost its connections to the others"
-                             : text(peer) + " closed its connection");
+  blame({!seen.empty()        ? seen
+         : peer == kEverybody ? text(rank_) + " lost its connections to the others"
+                              : text(peer) + " closed its connection"});
   lock.lock();
   const std::string error =
       join("step ", step_.load(), ": cannot exchange '", what, "' with ",
-           peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
-  if (failure_.find(kGaveUp) == failure_.npos) throw LostRank(error);
+           peer == kEverybody ? "all others" : text(peer), ", because ", failure_->text);
+  if (!failure_->is_error) throw LostRank(error);
   throw Error(error);
 }
 
-void Watch::give_up(const std::string& why) { blame(text(rank_) + kGaveUp + why); }
+void Watch::give_up(const std::string& why) { blame({text(rank_) + " gave up: " + why, true}); }
 
 void Watch::look() {
   auto last_beat = Clock::time_point();
   std::unique_lock lock(mutex_);
   while (!over_) {
     const Waiting* waiting = foremost();
-    const bool late = waiting && failure_.empty() && Clock::now() - waiting->since_ > patience_;
+    const bool late = waiting && !failure_ && Clock::now() - waiting->since_ > patience_;
     const int peer = waiting ? waiting->peer_ : kNobody;
     const std::string what = waiting ? waiting->what_ : "";
     lock.unlock();
     try {
-      if (auto failure = store_.get(kFailed)) learn(*failure);
+      if (auto failure = store_.get(kFailed)) learn(failure_stored(*failure));
       if (rank_ == 0)
         for (const Member& member : members_)
           if (auto why = store_.get(gone_key(member.rank)))
-            blame(text(member.rank) + " ended without a message: " + *why);
+            blame({text(member.rank) + " ended without a message: " + *why});
       if (Clock::now() - last_beat > kBeat) {
         last_beat = Clock::now();
         show_life();
       }
       if (late)
-        blame(join(find_culprit(peer), "; ", text(rank_), " waited ", patience_.count() / 1000.0,
-                   " s for '", what, "' in step ", step_.load()));
+        blame({join(find_culprit(peer), "; ", text(rank_), " waited ", patience_.count() / 1000.0,
+                    " s for '", what, "' in step ", step_.load())});
     } catch (const std::exception& error) {
-      blame(error.what());
+      blame({error.what()});
     }
     lock.lock();
     changed_.wait_for(lock, kLook, [&] { return over_; });
@@ -192,22 +192,31 @@ std::string Watch::text_of_absence(int rank, const Sign& sign) const {
       " in step ", sign.step);
 }
 
-void Watch::blame(const std::string& failure) {
+std::string Watch::stored(const Failure& failure) {
+  return (failure.is_error ? kError : kLost) + failure.text.substr(0, kLongestReason);
+}
+
+Watch::Failure Watch::failure_stored(const std::string& text) {
+  return {text.substr(std::min<std::size_t>(1, text.size())), text.starts_with(kError)};
+}
+
+void Watch::blame(const Failure& failure) {
   {
     std::lock_guard lock(mutex_);
-    if (!failure_.empty()) return;
+    if (failure_) return;
   }
   try {
-    store_.add(kFailed, failure.substr(0, kLongestReason));
-    learn(store_.get(kFailed).value_or(failure));
+    store_.add(kFailed, stored(failure));
+    const auto first = store_.get(kFailed);
+    learn(first ? failure_stored(*first) : failure);
   } catch (const std::exception& error) {
-    learn(error.what());  // without the store there is no reason to agree on
+    learn({error.what()});  // without the store there is no reason to agree on
   }
 }
 
-void Watch::learn(const std::string& failure) {
+void Watch::learn(const Failure& failure) {
   std::lock_guard lock(mutex_);
-  if (failure_.empty()) failure_ = printable(failure);
+  if (!failure_) failure_ = {printable(failure.text), failure.is_error};
   changed_.notify_all();
   for (const Waiting* waiting : waits_) waiting->wait_.interrupt();
 }

@@ -67,6 +67,13 @@ class Watch {
   void give_up(const std::string& why);
 
  private:
+  struct Failure {
+    std::string text;
+    bool is_error = false;  // a process ended by an error of its own; false: a process was lost
+  };
+  static std::string stored(const Failure& failure);
+  static Failure failure_stored(const std::string& text);
+
   static constexpr int kNobody = -1;
   static constexpr int kLeft = -3;  // in the last heartbeat of a process that is ending
   struct Sign {                     // a heartbeat, as the store holds it
@@ -84,8 +91,8 @@ class Watch {
   std::string find_culprit(int peer);
   std::string find_absentee(const std::vector<std::optional<Sign>>& signs);
   std::string text_of_absence(int rank, const Sign& sign) const;
-  void learn(const std::string& failure);
-  void blame(const std::string& failure);
+  void learn(const Failure& failure);
+  void blame(const Failure& failure);
   std::string text(int rank) const { return text_of(members_[rank]); }
 
   Store& store_;
@@ -97,7 +104,7 @@ class Watch {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::string failure_;
+  std::optional<Failure> failure_;
   std::vector<const Waiting*> waits_;
   bool over_ = false;
 
