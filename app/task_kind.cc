@@ -3,11 +3,7 @@
 
 #include <algorithm>
 
-#include "app/classification/kind.h"
 #include "app/config/read.h"
-#include "app/control/kind.h"
-#include "app/detection/kind.h"
-#include "app/text/kind.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
 

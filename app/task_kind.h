@@ -57,6 +57,12 @@ struct TaskKind {
   std::string (*describe)(TrainingModel& network, const RunFiles& files);
 };
 
+// Each in its task's folder.
+TaskKind classification_kind();
+TaskKind detection_kind();
+TaskKind text_kind();
+TaskKind control_kind();
+
 // The first is the kind of a configuration without MODEL.TYPE, and of a network without a mark.
 const std::vector<TaskKind>& task_kinds();
 
@@ -65,10 +71,10 @@ const std::vector<TaskKind>& task_kinds();
 const TaskKind& task_kind_of(const ConfigFiles& files, const std::vector<std::string>& words);
 const TaskKind& task_kind_of(const TrainingModel& network);
 
-// The same of a kind whose key may be unknown to it: the error then says whose key it is.
+// The task of a configuration. An unknown key that another task has is explained.
 std::unique_ptr<Task> task_of(const ConfigRequest& config);
 
-// Whether any task has the key; a flag is its key, too.
+// True for a key of any task, or its flag.
 bool is_key_of_a_task(const std::string& word);
 
 // A key as shells complete keys, with the words that may follow. All tasks' keys are listed once.

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <iostream>
 
-#include "app/detection/detector_config.h"
+#include "app/config/read.h"
 #include "app/task_kind.h"
 #include "graph/printable.h"
 #include "runtime/dist/rendezvous.h"
@@ -22,13 +22,20 @@ std::string key_like(const std::string& word) {
   return is_key_of_a_task(capitals) ? capitals : "";
 }
 
+// All tasks' keys that have a flag, each once.
+ConfigKeys keys_with_flags() {
+  ConfigKeys all;
+  for (const TaskKind& kind : task_kinds())
+    for (const ConfigKey& key : kind.keys().keys)
+      if (!key.facts.flag.empty() && !find_key(all, key.key)) all.push_back(key);
+  return all;
+}
+
 }  // namespace
 
 KeyWords::KeyWords(CLI::App& command) : command_(command) {
   command.allow_extras();
-  DetectorConfig config;  // the table with all flags
-  for (const ConfigKey& key : keys_of(config)) {
-    if (key.facts.flag.empty()) continue;
+  for (const ConfigKey& key : keys_with_flags()) {
     Flag& flag =
         flags_.emplace_back(Flag{key.facts.flag, "", std::holds_alternative<bool*>(key.target)});
     flag.option =

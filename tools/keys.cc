@@ -21,7 +21,7 @@ const TaskKind& kind_named(const std::string& name) {
 void add_keys(CLI::App& app, Command& chosen) {
   struct Options {
     std::string part;
-    std::string task = "classification";
+    std::string task = task_kinds().front().name;
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();

@@ -2,6 +2,7 @@
 #include "app/classification/infer.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 
 #include "app/classification/picture_classifier.h"

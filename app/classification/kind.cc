@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/classification/kind.h"
-
 #include "app/classification/config.h"
 #include "app/classification/infer.h"
 #include "app/classification/network.h"
 #include "app/classification/scorer.h"
 #include "app/classification/task.h"
+#include "app/task_kind.h"
 #include "app/train/run_folder.h"
 #include "models/models.h"
 
@@ -72,7 +71,8 @@ int infer(InferSource source, const InferOptions& options) {
 std::string describe(TrainingModel& network, const RunFiles& files) {
   TrainedNetwork classifier = classifier_of(std::move(network), files);
   network = std::move(classifier.model);
-  return join(classifier.classes.size(), " classes, takes ", network.inference.type(input_of(network.inference)));
+  const TensorType& taken = network.inference.type(input_of(network.inference));
+  return join(classifier.classes.size(), " classes, takes ", taken);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores a classifier's weights on the held-out images.
 #include "app/classification/scorer.h"
 
 #include <iomanip>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/classification/task.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -24,12 +25,16 @@ void check_same_classes(const Dataset& train, const Dataset& held_out) {
           "' in the held-out data");
 }
 
-// The images have the name that a user's network gives them. Prediction takes images, but no labels.
+// The user's network names the images. Prediction takes images, but no labels.
 std::string images_of(const TrainingModel& model) {
-  const std::string taken = model.inference.name(input_of(model.inference));
+  const Graph& prediction = model.inference;
+  const auto& taken = prediction.inputs();
   for (const StepInput& input : model.inputs)
-    if (input.role == Role::data && input.feed() == taken) return taken;
-  fail("the step has no input '", taken, "' for images");
+    if (input.role == Role::data && std::any_of(taken.begin(), taken.end(), [&](Value value) {
+          return prediction.name(value) == input.feed();
+        }))
+      return input.feed();
+  fail("the step has no input for images");
 }
 
 std::string pictures_of(const Dataset& data) {

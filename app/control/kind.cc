@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/control/kind.h"
-
 #include "app/control/control_task.h"
 #include "app/control/scorer.h"
-#include "app/model_source.h"
+#include "app/task_kind.h"
 #include "graph/error.h"
 
 namespace lockstep::control_task {
@@ -46,14 +44,15 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
 
 std::unique_ptr<Scorer> scorer(const ConfigRequest& config) { return policy_scorer(read(config)); }
 
-constexpr const char* kNoInfer = "chooses actions and classifies no pictures";
+constexpr const char* kNoInfer =
+    "chooses actions and classifies no pictures; `lockstep test` lets it act";
 
 int infer(InferSource source, const InferOptions& /*options*/) {
-  fail(source.weights, ": the network ", kNoInfer, "; `lockstep test` lets it act");
+  fail(source.weights, ": the network ", kNoInfer);
 }
 
-std::string describe(TrainingModel& network, const RunFiles& /*files*/) {
-  return join("a policy, takes ", network.inference.type(input_of(network.inference)));
+std::string describe(TrainingModel& /*network*/, const RunFiles& files) {
+  fail(files.weights, ": the network ", kNoInfer);
 }
 
 }  // namespace

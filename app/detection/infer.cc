@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/detection/infer.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-
-#include "app/detection/infer.h"
 
 #include "app/config/not_done.h"
 #include "app/detection/box_finder.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/detection/kind.h"
-
 #include <filesystem>
 
 #include "app/config/not_done.h"
@@ -10,7 +8,7 @@
 #include "app/detection/scorer.h"
 #include "app/detection/task.h"
 #include "app/detection/types.h"
-#include "app/model_source.h"
+#include "app/task_kind.h"
 #include "graph/error.h"
 
 namespace lockstep::detection_task {
@@ -20,8 +18,9 @@ constexpr const char* kPage =
     "# Keys of a detector's configuration\n\n"
     "A CONFIG.yaml with the `MODEL.TYPE` of a detector has these keys; [detectors]"
     "(detection.md#configuration) says how they are read.\n"
-    "Every other file has [the keys of classification](configuration.md) or [of language "
-    "models](text_keys.md). `train`, `test`,\n`build`, `plan` and `inspect` take the "
+    "Every other file has [the keys of classification](configuration.md), [of language "
+    "models](text_keys.md) or [of control](control_keys.md). `train`, `test`,\n`build`, `plan` and "
+    "`inspect` take the "
     "file, and `KEY VALUE` pairs on the command line override it. The last column gives "
     "Detectron's name of a key; it is empty for\n"
     "Lockstep's own keys. `lockstep keys --task detection` prints this list, and with "

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/detection/scorer.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -142,7 +141,7 @@ std::string DetectorScorer::score(const Scoring& with) {
     if (result.scores) print_classes(*result.scores, table);
     all["sets"][set] = json_of(result, table);
   }
-  return json_text(all);
+  return with.leads ? json_text(all) : "";
 }
 
 }  // namespace

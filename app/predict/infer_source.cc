@@ -61,6 +61,7 @@ InferSource source_of_model(const InferOptions& options) {
         ", which contains its weights");
   TrainingModel model = load_model(all_ops(), options.source).model;
   const TaskKind& kind = task_kind_of(model);
+  check(kind.no_infer.empty(), options.source, ": the network ", kind.no_infer);
   check(model.step.node_count() == 0, options.source,
         ": is a training step; model.onnx in the folder of its run is the trained network, which "
         "`lockstep export RUN -o model.onnx` writes");

@@ -19,7 +19,7 @@ class OutputFolder {
   bool exists() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   // Throws naming the first file that write() would replace and that is not its own. For all names
-  // at once, before any work is done.
+  // at once, before results are computed.
   void check_replaceable(const std::vector<std::string>& names) const;
   void write(const std::string& name, const std::string& content);
   // Lists a file that was written there by other means, such as one too long for a text.

@@ -27,7 +27,7 @@ struct Scoring {
 };
 
 // Scores weights on held-out pictures or text, or on fresh episodes. All processes make the same
-// calls, in this order, and share the work; the first three functions may be called by themselves.
+// calls, in this order, and share the work; the first three functions may be called at any time.
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -40,17 +40,16 @@ class Scorer {
   virtual void prepare(Comm* comm) = 0;
   // Weights that the configuration names; "": none, so its newest run has them.
   virtual std::string named_weights() const { return ""; }
-  // This process's part of the step.
-  virtual const TrainingModel& step(const std::string& weights) = 0;
-
   // The folder of results where the command line names none; "": nothing is written.
   virtual std::string usual_folder() const { return ""; }
-  virtual std::vector<std::string> names_in(const std::string& /*folder*/) const {
-    return {kScores};
-  }
   // Throws if a result would take the place of a file that it is made from.
   virtual void check_keeps_inputs(const std::string& /*weights*/,
                                   const std::string& /*folder*/) const {}
+  virtual std::vector<std::string> names_in(const std::string& /*folder*/) const {
+    return {kScores};
+  }
+  // This process's part of the step.
+  virtual const TrainingModel& step(const std::string& weights) = 0;
   // Prints scores, and returns the text of scores.json; "" in a process that does not lead.
   virtual std::string score(const Scoring& with) = 0;
 };

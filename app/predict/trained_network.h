@@ -21,7 +21,7 @@ struct TrainedNetwork {
   std::vector<std::string> classes;
 };
 
-// The files of a run, for errors.
+// The files of a trained network: its values, and the step that holds its graph.
 struct RunFiles {
   std::string weights;  // .safetensors
   std::string step;
@@ -34,7 +34,7 @@ TrainingModel network_with_values(const RunFiles& files);
 TrainedNetwork classifier_of(TrainingModel network, const std::string& path);
 TrainedNetwork classifier_of(TrainingModel network, const RunFiles& files);
 
-// The one input that is fed.
+// The input that is fed, of a network with its values.
 Value input_of(const Graph& inference);
 
 // A single file of standard operators. `trained`: iterations and score, as JSON.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <iostream>
-#include <nlohmann/json.hpp>
-
 #include "app/text/infer.h"
+
+#include <iostream>
 
 #include "app/predict/output_folder.h"
 #include "app/record/json_text.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/text/kind.h"
-
 #include "app/predict/trained_network.h"
+#include "app/task_kind.h"
 #include "app/text/corpus.h"
 #include "app/text/infer.h"
 #include "app/text/network.h"

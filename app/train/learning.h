@@ -45,9 +45,9 @@ class Learning {
 
   // Learns what the network depends on, and whether there is memory for the data.
   virtual void prepare() = 0;
-  // What processes must have alike beside their keys, such as the contents of files.
+  // Facts that processes must have alike beside their keys, such as the contents of files.
   virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
-  // Those of them that a run must find unchanged when it goes on.
+  // Entries of also_alike() that a run must find unchanged when it goes on.
   virtual std::vector<std::pair<std::string, std::string>> also_remembered() const { return {}; }
   // Entries of also_remembered() as earlier versions of the program wrote them.
   virtual std::vector<FormerEntry> remembered_before() const { return {}; }
@@ -60,7 +60,7 @@ class Learning {
   // Throws naming pictures that cannot be read, as far as a look at each tells.
   virtual void check_pictures() const {}
   virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
-  // Where its steps are rounds: those, and there are no minibatches.
+  // Rounds instead of minibatches; null: minibatches.
   virtual Rounds* rounds() { return nullptr; }
   virtual const MinibatchSource& minibatches() const = 0;
   virtual int reading_threads() const = 0;

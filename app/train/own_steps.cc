@@ -12,7 +12,7 @@ namespace lockstep {
 
 std::vector<TrainingModel> own_steps(Learning& task, Comm* comm,
                                      const std::function<void()>& before_data) {
-  // What is learnt from the data changes keys: other data would be told as another key.
+  // Before the data is read: the data changes keys, and other data would be told as another key.
   if (comm) check_agreement(*comm, to_be_agreed_on(task.keys()));
   before_data();
   task.prepare();

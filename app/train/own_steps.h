@@ -16,7 +16,7 @@ std::vector<TrainingModel> own_steps(
 
 // The division of a batch into parts that go through the network together.
 BatchShares shares_of(const Learning& task, int64_t replicas);
-// Those of the process of this part of a step.
+// The rows of this process, which has this part of a step.
 Rows rows_of_process(const Learning& task, const TrainingModel& own);
 
 }  // namespace lockstep

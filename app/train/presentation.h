@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// What the speed of a run is counted in.
+// The unit of a run's speed.
 struct WorkUnit {
   std::string name;     // plural: NAME_per_second in metrics.jsonl
   int64_t of_step = 0;  // of all processes
@@ -29,7 +29,7 @@ class Presentation {
   virtual NamedTexts examples() const = 0;  // "to train on", "24 pictures of 3 classes"; ..
   virtual Dims picture() const = 0;  // channels, height, width of one; of another unit its own
 
-  // What follows from a window's mean loss, to be recorded beside it.
+  // Numbers that follow from a window's mean loss, to be recorded beside it.
   virtual NamedNumbers numbers_of(double /*loss*/) const { return {}; }
   // On a step's window: its loss and numbers, for the terminal.
   virtual std::string text_of(double loss, const NamedNumbers& numbers) const = 0;

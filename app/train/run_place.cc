@@ -32,7 +32,7 @@ RunPlace place_in(const std::string& named) {
   return {std::make_unique<RunLock>(folder), checkpoint_in(folder)};
 }
 
-// Whether an older run of the series has come since the choice: another `--resume auto` was
+// True if an older run of the series has come since the choice: another `--resume auto` was
 // quicker.
 bool came_before(const std::string& own, const std::string& series, const ChosenRun& chosen) {
   const std::vector<std::string> runs = runs_of(series);

@@ -41,7 +41,7 @@ class Testing {
   virtual ScoreKind score_kind() const = 0;
   // With the current parameters; complete on rank 0 alone.
   virtual HeldOutTest test(int64_t iterations) = 0;
-  // Whether the run may end after that test. Alike in all processes.
+  // True if the run may end after that test. Alike in all processes.
   virtual bool is_enough(const HeldOutTest&) const { return false; }
 };
 

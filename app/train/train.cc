@@ -46,10 +46,10 @@ std::vector<TrainingModel> checked_steps(Task& task, const Resume& resume, Comm*
   });
 }
 
-// A TrainingRun with its log, its files and its page.
-class LoggedRun {
+// The loop of a run, with its log, files and page.
+class RunLoop {
  public:
-  LoggedRun(Task& task, const TrainOptions& options, Comm* comm)
+  RunLoop(Task& task, const TrainOptions& options, Comm* comm)
       : task_(task),
         settings_(task.settings()),
         comm_(comm),
@@ -267,7 +267,7 @@ int train(Task& task, const TrainOptions& options, Comm* comm) {
   if (!comm || comm->rank() == 0)
     task.speak_by([&](const std::string& line) { Progress(options.quiet).note(line); });
   try {
-    return LoggedRun(task, options, comm).run();
+    return RunLoop(task, options, comm).run();
   } catch (const Damaged& damage) {
     const fs::path checkpoint(damage.path());
     const std::string folder = checkpoint.parent_path().string();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// lockstep train, behind its command line.
 #pragma once
 
 #include "app/train/run_place.h"

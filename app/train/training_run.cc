@@ -56,6 +56,11 @@ TrainingRun::TrainingRun(Learning& task, std::vector<TrainingModel> steps, int t
                                        session_options(settings_, threads, comm));
 }
 
+// Programs go before their session.
+TrainingRun::~TrainingRun() {
+  for (const auto& form : forms_) form->own.reset();
+}
+
 void TrainingRun::open_data(const std::string& rounds) {
   task_.open(*session_, rows_of_process(task_, model()));
   for (const auto& form : forms_)
@@ -69,9 +74,11 @@ void TrainingRun::open_data(const std::string& rounds) {
   }
   const MinibatchSource& source = task_.minibatches();
   loader_ = std::make_unique<Loader>(source, task_.reading_threads());
+  check(source.forms().size() == forms_.size(), "internal: ", source.forms().size(),
+        " forms of minibatches for ", forms_.size(), " steps");
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     Form& form = *forms_[i];
-    form.tensors = source.forms().at(i);
+    form.tensors = source.forms()[i];
     form.feeds.emplace(form.model, WholeRun{task_.images_of_step()});
     if (i > 0) form.own = session_->step_of(form.model);
     form.step = form.own ? form.own.get() : &session_->step();

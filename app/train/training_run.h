@@ -38,6 +38,8 @@ class TrainingRun {
   TrainingRun(Learning& task, int threads, Comm* comm)
       : TrainingRun(task, own_steps(task, comm), threads, comm) {}
 
+  ~TrainingRun();
+
   // Starts from the seed, or from a checkpoint of the same model and data; returns the number of
   // completed steps.
   int64_t start();

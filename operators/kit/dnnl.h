@@ -78,8 +78,8 @@ bool multiplies_matrices(const std::string& implementation);
 void prepare_sgemm();
 // The same for convolutions that oneDNN computes as products of bfloat16.
 void prepare_bfloat16_products();
-// Whether oneDNN's implementation of that name computes by AMX tiles, which the next function
-// prepares.
+// True if oneDNN's implementation of that name computes by AMX tiles. prepare_tiles() compiles the
+// functions that configure them.
 bool multiplies_tiles(const std::string& implementation);
 void prepare_tiles();
 

@@ -14,7 +14,7 @@ namespace {
 
 unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
 
-std::string made(bool done, std::string digest) {
+std::string checked(bool done, std::string digest) {
   char reason[256] = "";
   if (!done) ERR_error_string_n(ERR_get_error(), reason, sizeof reason);
   check(done, "OpenSSL's libcrypto computes no SHA-256 (", reason,
@@ -29,7 +29,7 @@ std::string sha256(std::string_view text) {
   std::string digest(32, '\0');
   const bool done =
       EVP_Digest(text.data(), text.size(), bytes_of(digest), nullptr, EVP_sha256(), nullptr) == 1;
-  return made(done, std::move(digest));
+  return checked(done, std::move(digest));
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view text) {
@@ -37,7 +37,7 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
   const bool done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
                          reinterpret_cast<const unsigned char*>(text.data()), text.size(),
                          bytes_of(digest), nullptr) != nullptr;
-  return made(done, std::move(digest));
+  return checked(done, std::move(digest));
 }
 
 std::string hex_digits(std::string_view bytes) {

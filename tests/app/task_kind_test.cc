@@ -25,7 +25,7 @@ TEST(TaskKinds, AnswerEveryCommand) {
   }
 }
 
-// What tells kinds apart belongs to one alone.
+// Names, types, marks and options tell kinds apart.
 TEST(TaskKinds, ShareNoNameTypeMarkOrOption) {
   std::set<std::string> names, types, marks, options;
   for (const TaskKind& kind : task_kinds()) {

@@ -106,6 +106,23 @@ TEST_F(ControlCommand, TrainsTestsAndReports) {
   EXPECT_EQ(file("scores/scores.json"), "my own");
 }
 
+TEST_F(ControlCommand, APolicyLooksAtNoPictures) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const std::string run = folder / "run", reason = "chooses actions and classifies no pictures";
+  write_file(folder / "picture.png", "");
+  for (const std::string& source : {run, run + "/model.onnx"})
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--top", "3"}}) {
+      std::vector<std::string> line{"infer", source, folder / "picture.png"};
+      line.insert(line.end(), more.begin(), more.end());
+      expect_refused(run_lockstep(line), {reason, "`lockstep test` lets it act"});
+    }
+  expect_refused(run_lockstep({"export", run, "-o", folder / "policy.onnx"}), {reason});
+  EXPECT_FALSE(std::filesystem::exists(folder / "policy.onnx"));
+  expect_refused(run_lockstep(words("test", "none", {"--out", folder / "no_scores"})),
+                 {"there is no run in"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "no_scores"));
+}
+
 TEST_F(ControlCommand, TwiceTheSameBits) {
   ASSERT_EQ(train("once", {"--devices", "cpu*2"}).exit_code, 0);
   ASSERT_EQ(train("twice", {"--devices", "cpu*2"}).exit_code, 0);
