@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "graph/file.h"
@@ -45,14 +46,14 @@ TEST(TaskKinds, AreToldByEachOfTheirTypes) {
     for (const std::string& type : kind.types)
       EXPECT_EQ(&task_kind_of(files, {"MODEL.TYPE", type}), &kind) << type;
   EXPECT_EQ(&task_kind_of(files, {"MODEL.TYPE", "nothing_of_the_kind"}), &task_kinds().front());
-  for (const auto& [misspelt, right] : {std::pair{"retinanett", "retinanet"},
-                                        {"char_lsmt", "char_lstm"},
-                                        {"actor_critics", "actor_critic"}})
+  const std::map<std::string, std::string> right_by_misspelt{
+      {"retinanett", "retinanet"}, {"char_lsmt", "char_lstm"}, {"actor_critics", "actor_critic"}};
+  for (const auto& type : right_by_misspelt)
     expect_error(
         [&] {
-          task_kind_of(files, {"MODEL.TYPE", misspelt});
+          task_kind_of(files, {"MODEL.TYPE", type.first});
         },
-        "command line", std::string("is not known; did you mean ") + right);
+        "command line", "is not known; did you mean " + type.second);
 }
 
 // A network's metadata tell its kind, and a run's configuration the same one.
