@@ -12,8 +12,8 @@
 #include "app/model_source.h"
 #include "app/predict/infer_source.h"
 #include "app/predict/scorer.h"
-#include "app/predict/trained_network.h"
 #include "app/train/task.h"
+#include "app/train/trained_network.h"
 
 namespace lockstep {
 
@@ -35,6 +35,23 @@ OwnedKeys owned_keys() {
   const auto config = std::make_shared<Config>();
   return {config, keys_of(*config)};
 }
+
+// The same of each task whose configuration one function reads.
+template <class Config,
+          Config (*read)(const ConfigFiles& files, const std::vector<std::string>& words,
+                         int processes, Origins& origins)>
+struct ReadBy {
+  static OwnedKeys keys() { return owned_keys<Config>(); }
+  static Config config(const ConfigRequest& request) {
+    Origins unasked;
+    return read(request.files, request.words, request.processes, unasked);
+  }
+  static std::string yaml(const ConfigRequest& request) {
+    Origins origins;
+    Config config = read(request.files, request.words, request.processes, origins);
+    return yaml_with_origins(keys_of(config), origins);
+  }
+};
 
 struct TaskKind {
   std::string name;                // of `lockstep keys --task`

@@ -52,6 +52,12 @@ floor app config ''
 floor app record ''
 floor app draw ''
 floor app report 'record/|draw/'
+floor app onnx ''
+floor app train 'config/|record/|report/'
+floor app predict 'config/|train/'
+for task in classification detection text control; do
+  floor app "$task" 'config/|record/|draw/|report/|onnx/|train/|predict/'
+done
 
 # only PATTERN WHERE...: the header may be included only in files that match.
 only() {

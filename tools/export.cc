@@ -5,11 +5,11 @@
 #include <iostream>
 
 #include "app/onnx/portable_file.h"
-#include "app/predict/trained_network.h"
 #include "app/task_kind.h"
 #include "app/train/chosen_run.h"
 #include "app/train/run_folder.h"
 #include "app/train/run_place.h"
+#include "app/train/trained_network.h"
 #include "app/train/weights.h"
 #include "app/written_files.h"
 #include "graph/io.h"

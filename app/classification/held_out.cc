@@ -23,7 +23,7 @@ constexpr std::size_t kSamples = 36;
 constexpr int64_t kSampleSide = 64;  // larger images are scaled down
 
 // Inverts grey data, which is light on dark, to ink on paper.
-Image shown(const Tensor& images, int64_t row, const Preparation& preparation) {
+Image image_shown(const Tensor& images, int64_t row, const Preparation& preparation) {
   const int64_t at = row * preparation.values();
   const Image image = images.desc.dtype == DType::uint8
                           ? picture_of(images.as<const uint8_t>() + at, preparation)
@@ -157,7 +157,7 @@ void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const T
   tally.hits += guess == label;
   Samples& samples = guess == label ? tally.right : tally.wrong;
   if (!samples.wants(scores[guess], index)) return;
-  samples.add({.image = shown(images, row, data_->preparation()),
+  samples.add({.image = image_shown(images, row, data_->preparation()),
                .label = data_->class_name(label),
                .guess = guess < data_->classes() ? data_->class_name(guess) : join("class ", guess),
                .confidence = scores[guess],

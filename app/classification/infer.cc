@@ -37,7 +37,7 @@ ordered_json look_at(PictureClassifier& classifier, const std::string& file, std
 
 }  // namespace
 
-int classify_pictures(TrainedNetwork network, const InferOptions& options) {
+int classify_pictures(TrainedClassifier network, const InferOptions& options) {
   const std::vector<std::string> files = pictures_named(options.files);
   OutputFolder folder(options.out);
   folder.check_replaceable({kPredictions});

@@ -30,25 +30,14 @@ constexpr const char* kPage =
     "configuration may hold a control\n"
     "character, such as a line feed or a tab: no key needs one.\n";
 
-OwnedKeys keys() { return owned_keys<ClassificationConfig>(); }
-
-ClassificationConfig read(const ConfigRequest& config, Origins* origins = nullptr) {
-  Origins unasked;
-  return read_config(config.files, config.words, config.processes, origins ? *origins : unasked);
-}
-
-std::string yaml(const ConfigRequest& request) {
-  Origins origins;
-  ClassificationConfig config = read(request, &origins);
-  return yaml_with_origins(keys_of(config), origins);
-}
+using Read = ReadBy<ClassificationConfig, read_config>;
 
 std::unique_ptr<Task> task(const ConfigRequest& config) {
-  return std::make_unique<ClassificationTask>(read(config));
+  return std::make_unique<ClassificationTask>(Read::config(config));
 }
 
 SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
-  ClassificationConfig config = read(request);
+  ClassificationConfig config = Read::config(request);
   choose_passes(wish, config.step);
   if (wish.batch > 0) config.batch_size = wish.batch * config.replicas();
   return {{build_configured_model(config)},
@@ -58,7 +47,7 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
 }
 
 std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {
-  return classifier_scorer(read(config));
+  return classifier_scorer(Read::config(config));
 }
 
 int infer(InferSource source, const InferOptions& options) {
@@ -69,7 +58,7 @@ int infer(InferSource source, const InferOptions& options) {
 }
 
 std::string describe(TrainingModel& network, const RunFiles& files) {
-  TrainedNetwork classifier = classifier_of(std::move(network), files);
+  TrainedClassifier classifier = classifier_of(std::move(network), files);
   network = std::move(classifier.model);
   const TensorType& taken = network.inference.type(input_of(network.inference));
   return join(classifier.classes.size(), " classes, takes ", taken);
@@ -87,8 +76,8 @@ TaskKind classification_kind() {
           .mark = "",
           .types = model_names(),
           .page = kPage,
-          .keys = keys,
-          .yaml = yaml,
+          .keys = Read::keys,
+          .yaml = Read::yaml,
           .task = task,
           .step = step,
           .scorer = scorer,

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-PictureClassifier::PictureClassifier(TrainedNetwork network)
+PictureClassifier::PictureClassifier(TrainedClassifier network)
     : network_(std::move(network)), no_state_({}, {}), workers_(1, cpu_cores()) {
   const Graph& graph = network_.model.inference;
   const Preparation& p = network_.preparation;

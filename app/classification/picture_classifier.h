@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "app/predict/trained_network.h"
+#include "app/classification/trained_classifier.h"
 #include "runtime/exec/executor.h"
 
 namespace lockstep {
 
 class PictureClassifier {
  public:
-  explicit PictureClassifier(TrainedNetwork network);
+  explicit PictureClassifier(TrainedClassifier network);
 
   struct Guess {
     std::string name;
@@ -23,7 +23,7 @@ class PictureClassifier {
   std::vector<Guess> classify(const std::string& picture);
 
  private:
-  TrainedNetwork network_;
+  TrainedClassifier network_;
   States no_state_;
   Workers workers_;
   std::unique_ptr<Executor> executor_;

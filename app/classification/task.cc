@@ -7,7 +7,7 @@
 
 #include "app/classification/data_memory.h"
 #include "app/classification/network.h"
-#include "app/predict/trained_network.h"
+#include "app/classification/trained_classifier.h"
 #include "app/report/classes.h"
 #include "app/texts.h"
 #include "app/train/picture_check.h"

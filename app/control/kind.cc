@@ -16,33 +16,23 @@ constexpr const char* kPage =
     "of a key where it differs. `lockstep keys --task control` prints this list, and with "
     "`--markdown` it writes this page.\n";
 
-OwnedKeys keys() { return owned_keys<ControlConfig>(); }
-
-ControlConfig read(const ConfigRequest& config, Origins* origins = nullptr) {
-  Origins unasked;
-  return read_control_config(config.files, config.words, config.processes,
-                             origins ? *origins : unasked);
-}
-
-std::string yaml(const ConfigRequest& request) {
-  Origins origins;
-  ControlConfig config = read(request, &origins);
-  return yaml_with_origins(keys_of(config), origins);
-}
+using Read = ReadBy<ControlConfig, read_control_config>;
 
 std::unique_ptr<Task> task(const ConfigRequest& config) {
-  return std::make_unique<ControlTask>(read(config));
+  return std::make_unique<ControlTask>(Read::config(config));
 }
 
 SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
   std::vector<std::string> words = request.words;
   if (wish.batch > 0) words.insert(words.end(), {"TRAIN.BATCH_SIZE", std::to_string(wish.batch)});
-  ControlConfig config = read({request.files, words});
+  ControlConfig config = Read::config({request.files, words});
   choose_passes(wish, config.step);
   return {{build_control_model(config)}, config.run, {config.batch_size, config.replicas(), 1}};
 }
 
-std::unique_ptr<Scorer> scorer(const ConfigRequest& config) { return policy_scorer(read(config)); }
+std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {
+  return policy_scorer(Read::config(config));
+}
 
 constexpr const char* kNoInfer =
     "chooses actions and classifies no pictures; `lockstep test` lets it act";
@@ -67,8 +57,8 @@ TaskKind control_kind() {
           .mark = "environment",
           .types = {kActorCritic},
           .page = kPage,
-          .keys = keys,
-          .yaml = yaml,
+          .keys = Read::keys,
+          .yaml = Read::yaml,
           .task = task,
           .step = step,
           .scorer = scorer,

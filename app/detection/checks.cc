@@ -8,6 +8,7 @@
 #include "app/detection/types.h"
 #include "builders/detection/anchors.h"
 #include "graph/error.h"
+#include "models/detection/catalogue.h"
 #include "models/detection/inputs.h"
 
 namespace lockstep {
@@ -49,6 +50,14 @@ class DetectorChecks {
   bool is_hard_wired() const { return detector_type(model_.type)->is_hard_wired; }
   bool has_box_head() const { return model_.type == "generalized_rcnn" && !model_.rpn_only; }
 
+  // Null where the file names none.
+  const BoxHeadFunction* box_head() const {
+    return function_in(box_head_functions(), network_.fast_rcnn.roi_box_head);
+  }
+  const MaskHeadFunction* mask_head() const {
+    return function_in(mask_head_functions(), network_.mrcnn.roi_mask_head);
+  }
+
   void check_schedule() const {
     const LrSchedule& schedule = config_.schedule;
     if (schedule.policy.starts_with("steps_with")) {
@@ -82,8 +91,9 @@ class DetectorChecks {
     if (is_hard_wired()) return;
     const std::string& body = model_.conv_body;
     need(!body.empty(), {"MODEL.CONV_BODY"}, "is missing: FPN.add_fpn_ResNet50_conv5_body, ..");
-    const bool is_one_level = body.find("P2only") != body.npos;
-    const bool is_pyramid = body.starts_with("FPN.") && !is_one_level;
+    const BodyFunction& function = *function_in(body_functions(), body);
+    const bool is_one_level = function.top == Top::finest_of_pyramid;
+    const bool is_pyramid = function.top == Top::pyramid;
     const std::vector<std::string> keys{"FPN.FPN_ON", "MODEL.CONV_BODY"};
     need(!is_pyramid || network_.fpn.fpn_on, keys, "does not fit: FPN.FPN_ON is false, but ", body,
          " is a feature pyramid; set FPN.FPN_ON to True, or take a body without FPN. in its name");
@@ -100,13 +110,13 @@ class DetectorChecks {
     const bool dilated = network_.resnets.res5_dilation > 1;
     need(!dilated || !(is_pyramid || is_one_level), {"RESNETS.RES5_DILATION"},
          network_.resnets.res5_dilation, " does not fit a pyramid, whose levels halve");
-    const bool has_stage_5 = body.find("conv5") != body.npos;
+    const bool has_stage_5 = function.has_stage_5();
     const int64_t stride = is_one_level ? 4 : has_stage_5 && !dilated ? 32 : 16;
     need(!config_.origins.is_set("RPN.STRIDE") || network_.fpn.multilevel_rpn ||
              network_.rpn.stride == stride,
          {"RPN.STRIDE"}, network_.rpn.stride, " should be ", stride, ", the stride of ", body);
-    need(!has_box_head() || !has_stage_5 ||
-             network_.fast_rcnn.roi_box_head != "ResNet.add_ResNet_roi_conv5_head",
+    const BoxHeadFunction* const head = box_head();
+    need(!has_box_head() || !has_stage_5 || !head || !head->is_stage_5,
          {"FAST_RCNN.ROI_BOX_HEAD", "MODEL.CONV_BODY"}, "is stage 5, which MODEL.CONV_BODY ", body,
          " has already; it needs a conv4 body");
   }
@@ -127,8 +137,7 @@ class DetectorChecks {
 
   void check_proposals() const {
     if (!takes_proposals(network_)) return;
-    if (is_hard_wired() && model_.type.find("rpn") != std::string::npos) return;
-    if (is_hard_wired() && model_.type.find("faster") != std::string::npos) return;
+    if (detector_type(model_.type)->has_rpn) return;
     need(!config_.train.data.proposal_files.empty(),
          {"TRAIN.PROPOSAL_FILES", "MODEL.FASTER_RCNN", "MODEL.TYPE"},
          "gives no proposals, and there is no RPN: set MODEL.FASTER_RCNN or TRAIN.PROPOSAL_FILES");
@@ -215,8 +224,9 @@ class DetectorChecks {
   // A head with the body's last stage strides so that 7 of the RoI's cells are left.
   void check_masks() const {
     const MaskOptions& mask = network_.mrcnn;
-    const bool has_stage = mask.roi_mask_head.find("_v0up") != std::string::npos;
-    const int64_t stride = has_stage ? std::max<int64_t>(1, mask.roi_xform_resolution / 7) : 1;
+    const MaskHeadFunction* const head = mask_head();
+    const int64_t stride =
+        head && head->is_stage_5 ? std::max<int64_t>(1, mask.roi_xform_resolution / 7) : 1;
     const int64_t cells = (mask.roi_xform_resolution + stride - 1) / stride;
     const int64_t side = cells * 2 * mask.upsample_ratio;
     need(
@@ -243,19 +253,21 @@ class DetectorChecks {
   void check_groups() const {
     const ResNetOptions& body = network_.resnets;
     const int64_t width = body.num_groups * body.width_per_group;
-    const bool is_basic = body.trans_func.starts_with("basic");
+    const BlockFunction* const blocks = function_in(transformation_functions(), body.trans_func);
+    const bool is_basic = blocks && !blocks->bottleneck;
     need(!is_basic || body.num_groups == 1, {"RESNETS.NUM_GROUPS"}, body.num_groups,
          " should be 1 with RESNETS.TRANS_FUNC ", body.trans_func);
-    const auto normed = [](const std::string& name) { return name.find("_gn_") != name.npos; };
-    check_norm(normed(body.stem_func), "RESNETS.STEM_OUT_CHANNELS", body.stem_out_channels);
-    check_norm(normed(body.trans_func) && !is_basic, "RESNETS.WIDTH_PER_GROUP", width);
-    check_norm(normed(body.trans_func) || normed(body.shortcut_func), "RESNETS.RES2_OUT_CHANNELS",
+    const auto normed = [](const auto* function) { return function && function->normed; };
+    const bool normed_shortcut = normed(function_in(shortcut_functions(), body.shortcut_func));
+    check_norm(normed(function_in(stem_functions(), body.stem_func)), "RESNETS.STEM_OUT_CHANNELS",
+               body.stem_out_channels);
+    check_norm(normed(blocks) && !is_basic, "RESNETS.WIDTH_PER_GROUP", width);
+    check_norm(normed(blocks) || normed_shortcut, "RESNETS.RES2_OUT_CHANNELS",
                body.res2_out_channels);
     check_norm(network_.fpn.fpn_on && network_.fpn.use_gn, "FPN.DIM", network_.fpn.dim);
-    check_norm(has_box_head() && normed(network_.fast_rcnn.roi_box_head), "FAST_RCNN.CONV_HEAD_DIM",
+    check_norm(has_box_head() && normed(box_head()), "FAST_RCNN.CONV_HEAD_DIM",
                network_.fast_rcnn.conv_head_dim);
-    const std::string& mask_head = network_.mrcnn.roi_mask_head;
-    check_norm(model_.mask_on && mask_head.ends_with("_gn"), "MRCNN.DIM_REDUCED",
+    check_norm(model_.mask_on && normed(mask_head()), "MRCNN.DIM_REDUCED",
                network_.mrcnn.dim_reduced);
   }
   void check_norm(bool used, const std::string& key, int64_t channels) const {

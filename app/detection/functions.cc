@@ -10,63 +10,36 @@
 namespace lockstep {
 namespace {
 
-// Bodies of Detectron, and ours of ResNet18 and 34.
-std::vector<std::string> body_names() {
-  std::vector<std::string> names;
-  for (const char* depth : {"18", "34", "50", "101"})
-    names.push_back(join("ResNet.add_ResNet", depth, "_conv4_body"));
-  for (const char* depth : {"18", "34", "50", "101", "152"}) {
-    names.push_back(join("ResNet.add_ResNet", depth, "_conv5_body"));
-    names.push_back(join("FPN.add_fpn_ResNet", depth, "_conv5_body"));
-  }
-  for (const char* depth : {"50", "101", "152"})
-    names.push_back(join("FPN.add_fpn_ResNet", depth, "_conv5_P2only_body"));
-  names.insert(names.end(),
-               {"VGG16.add_VGG16_conv5_body", "VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body"});
-  return names;
+template <class Function>
+std::vector<NamedFunction> names_of(const std::vector<Function>& functions) {
+  return {functions.begin(), functions.end()};
 }
 
 std::vector<FunctionKey> list_of_function_keys() {
   return {
       {"MODEL.CONV_BODY",
-       [](DetectorConfig& c) -> std::string& { return c.network.model.conv_body; }, body_names()},
+       [](DetectorConfig& c) -> std::string& { return c.network.model.conv_body; },
+       names_of(body_functions())},
       {"FAST_RCNN.ROI_BOX_HEAD",
        [](DetectorConfig& c) -> std::string& { return c.network.fast_rcnn.roi_box_head; },
-       {"ResNet.add_ResNet_roi_conv5_head", "fast_rcnn_heads.add_roi_2mlp_head",
-        "fast_rcnn_heads.add_roi_Xconv1fc_head", "fast_rcnn_heads.add_roi_Xconv1fc_gn_head",
-        "VGG16.add_VGG16_roi_fc_head", "VGG_CNN_M_1024.add_VGG_CNN_M_1024_roi_fc_head"}},
+       names_of(box_head_functions())},
       {"MRCNN.ROI_MASK_HEAD",
        [](DetectorConfig& c) -> std::string& { return c.network.mrcnn.roi_mask_head; },
-       {"mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs",
-        "mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs_gn",
-        "mask_rcnn_heads.mask_rcnn_fcn_head_v1up", "mask_rcnn_heads.mask_rcnn_fcn_head_v0upshare",
-        "mask_rcnn_heads.mask_rcnn_fcn_head_v0up"}},
+       names_of(mask_head_functions())},
       {"KRCNN.ROI_KEYPOINTS_HEAD",
        [](DetectorConfig& c) -> std::string& { return c.network.krcnn.roi_keypoints_head; },
-       {"keypoint_rcnn_heads.add_roi_pose_head_v1convX",
-        "keypoint_rcnn_heads.add_ResNet_roi_conv5_head_for_keypoints"}},
+       keypoint_head_functions()},
       {"RESNETS.STEM_FUNC",
        [](DetectorConfig& c) -> std::string& { return c.network.resnets.stem_func; },
-       {"basic_bn_stem", "basic_gn_stem"}},
+       names_of(stem_functions())},
       {"RESNETS.TRANS_FUNC",
        [](DetectorConfig& c) -> std::string& { return c.network.resnets.trans_func; },
-       {"bottleneck_transformation", "bottleneck_gn_transformation", "basic_transformation",
-        "basic_gn_transformation"}},
+       names_of(transformation_functions())},
       {"RESNETS.SHORTCUT_FUNC",
        [](DetectorConfig& c) -> std::string& { return c.network.resnets.shortcut_func; },
-       {"basic_bn_shortcut", "basic_gn_shortcut"}},
+       names_of(shortcut_functions())},
   };
 }
-
-// Detectron once had the first, and has the second.
-constexpr const char* kFormerNames[][2] = {
-    {"head_builder.add_roi_2mlp_head", "fast_rcnn_heads.add_roi_2mlp_head"},
-    {"mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v1up4convs",
-     "mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs"},
-    {"mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v1up", "mask_rcnn_heads.mask_rcnn_fcn_head_v1up"},
-    {"mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v0upshare",
-     "mask_rcnn_heads.mask_rcnn_fcn_head_v0upshare"},
-    {"mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v0up", "mask_rcnn_heads.mask_rcnn_fcn_head_v0up"}};
 
 std::string without_module(const std::string& name) {
   const std::size_t dot = name.rfind('.');
@@ -88,19 +61,27 @@ const std::vector<FunctionKey>& function_keys() {
   return keys;
 }
 
+std::vector<std::string> names_of(const FunctionKey& key) {
+  std::vector<std::string> names;
+  for (const NamedFunction& function : key.functions) names.push_back(function.name);
+  return names;
+}
+
 FunctionName function_named(const FunctionKey& key, const std::string& spelled) {
+  const std::vector<std::string> names = names_of(key);
   const auto known = [&](const std::string& word) {
-    return std::find_if(key.names.begin(), key.names.end(),
+    return std::find_if(names.begin(), names.end(),
                         [&](const std::string& name) { return is_spelling_of(name, word); });
   };
-  if (const auto found = known(spelled); found != key.names.end()) return {*found};
-  for (const auto& [former, now] : kFormerNames)
-    if (is_spelling_of(former, spelled) && known(now) != key.names.end()) return {now, true};
+  if (const auto found = known(spelled); found != names.end()) return {*found};
+  for (const NamedFunction& function : key.functions)
+    if (!function.former.empty() && is_spelling_of(function.former, spelled))
+      return {function.name, true};
   // Modules are compared, too, unless the function's own name is known.
   const auto by_name = known(without_module(spelled));
-  const std::string near = by_name != key.names.end() ? *by_name : nearest(spelled, key.names);
+  const std::string near = by_name != names.end() ? *by_name : nearest(spelled, names);
   fail("no function is called '", spelled, "'; ",
-       near.empty() ? "known are " + listed(key.names) : "did you mean " + near + "?");
+       near.empty() ? "known are " + listed(names) : "did you mean " + near + "?");
 }
 
 }  // namespace lockstep

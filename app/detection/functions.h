@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/detection/detector_config.h"
+#include "models/detection/catalogue.h"
 
 namespace lockstep {
 
@@ -14,9 +15,10 @@ namespace lockstep {
 struct FunctionKey {
   std::string key;
   std::string& (*value)(DetectorConfig& config);
-  std::vector<std::string> names;
+  std::vector<NamedFunction> functions;
 };
 const std::vector<FunctionKey>& function_keys();
+std::vector<std::string> names_of(const FunctionKey& key);
 
 // The one spelling of a name. `was_old`: it is a former name. Throws for an unknown one, with the
 // nearest.

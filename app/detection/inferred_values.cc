@@ -68,7 +68,9 @@ void infer_proposals(DetectorConfig& config) {
 
 void infer_widths(DetectorConfig& config) {
   ResNetOptions& body = config.network.resnets;
-  if (body.trans_func.starts_with("basic") && !config.origins.is_set("RESNETS.RES2_OUT_CHANNELS"))
+  const BlockFunction* const blocks = function_in(transformation_functions(), body.trans_func);
+  const bool is_basic = blocks && !blocks->bottleneck;
+  if (is_basic && !config.origins.is_set("RESNETS.RES2_OUT_CHANNELS"))
     infer<int64_t>(config, "RESNETS.RES2_OUT_CHANNELS", body.res2_out_channels, 64,
                    "RESNETS.TRANS_FUNC");
 }

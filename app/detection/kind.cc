@@ -31,7 +31,7 @@ OwnedKeys keys() {
   OwnedKeys owned = owned_keys<DetectorConfig>();
   for (const FunctionKey& function : function_keys())
     for (ConfigKey& key : owned.keys)
-      if (key.key == function.key) key.facts.words = function.names;
+      if (key.key == function.key) key.facts.words = names_of(function);
   return owned;
 }
 

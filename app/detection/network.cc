@@ -3,6 +3,7 @@
 
 #include "app/detection/types.h"
 #include "builders/step/data_parallel.h"
+#include "models/detection/catalogue.h"
 #include "models/detection/detector.h"
 #include "operators/all.h"
 
@@ -17,9 +18,11 @@ void check_is_built(const DetectorConfig& config) {
               " is not in this version yet");
   };
   need(model.type != "rfcn" && !detector_type(model.type)->is_hard_wired, "MODEL.TYPE", model.type);
-  need(!model.conv_body.starts_with("VGG"), "MODEL.CONV_BODY", model.conv_body);
-  const std::string& head = config.network.fast_rcnn.roi_box_head;
-  need(!head.starts_with("VGG"), "FAST_RCNN.ROI_BOX_HEAD", head);
+  const BodyFunction* const body = function_in(body_functions(), model.conv_body);
+  need(!body || body->is_built(), "MODEL.CONV_BODY", model.conv_body);
+  const std::string& name = config.network.fast_rcnn.roi_box_head;
+  const BoxHeadFunction* const head = function_in(box_head_functions(), name);
+  need(!head || head->is_built(), "FAST_RCNN.ROI_BOX_HEAD", name);
 }
 
 ModelFn network_of_size(const DetectorConfig& config, const PictureSize& size) {

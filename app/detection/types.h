@@ -12,6 +12,7 @@ struct DetectorType {
   std::string now;               // today's name, if that is another
   bool frozen_features = false;  // the name also means TRAIN.FREEZE_CONV_BODY
   bool is_hard_wired = false;    // its body and heads are part of the name, not of other keys
+  bool has_rpn = false;          // of those: the name means an RPN, too
 };
 const std::vector<DetectorType>& detector_types();
 // Null for every other task.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/predict/trained_network.h"
 #include "app/task_kind.h"
 #include "app/text/corpus.h"
 #include "app/text/infer.h"
@@ -7,6 +6,7 @@
 #include "app/text/scorer.h"
 #include "app/text/task.h"
 #include "app/train/run_folder.h"
+#include "app/train/trained_network.h"
 #include "models/models.h"
 
 namespace lockstep::text_task {
@@ -20,27 +20,15 @@ constexpr const char* kPage =
     "command line override it.\n"
     "`lockstep keys --task text` prints this list, and with `--markdown` it writes this page.\n";
 
-OwnedKeys keys() { return owned_keys<TextConfig>(); }
-
-TextConfig read(const ConfigRequest& config, Origins* origins = nullptr) {
-  Origins unasked;
-  return read_text_config(config.files, config.words, config.processes,
-                          origins ? *origins : unasked);
-}
-
-std::string yaml(const ConfigRequest& request) {
-  Origins origins;
-  TextConfig config = read(request, &origins);
-  return yaml_with_origins(keys_of(config), origins);
-}
+using Read = ReadBy<TextConfig, read_text_config>;
 
 std::unique_ptr<Task> task(const ConfigRequest& config) {
-  return std::make_unique<TextTask>(read(config));
+  return std::make_unique<TextTask>(Read::config(config));
 }
 
 // The text decides the number of characters.
 SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
-  TextConfig config = read(request);
+  TextConfig config = Read::config(request);
   choose_passes(wish, config.step);
   if (wish.batch > 0) config.batch_size = wish.batch * config.replicas();
   const TextCorpus corpus(config);
@@ -49,7 +37,9 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
   return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
 }
 
-std::unique_ptr<Scorer> scorer(const ConfigRequest& config) { return text_scorer(read(config)); }
+std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {
+  return text_scorer(Read::config(config));
+}
 
 int infer(InferSource source, const InferOptions& options) {
   if (!source.model) source.model = network_with_values({source.weights, step_in(source.folder)});
@@ -72,8 +62,8 @@ TaskKind text_kind() {
           .mark = "vocabulary",
           .types = language_model_names(),
           .page = kPage,
-          .keys = keys,
-          .yaml = yaml,
+          .keys = Read::keys,
+          .yaml = Read::yaml,
           .task = task,
           .step = step,
           .scorer = scorer,

@@ -5,8 +5,8 @@
 #include <iomanip>
 #include <nlohmann/json.hpp>
 
-#include "app/predict/trained_network.h"
 #include "app/train/saved_numbers.h"
+#include "app/train/trained_network.h"
 #include "app/train/weights.h"
 #include "runtime/state/safetensors.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/detection/coding.h"
 
+#include "builders/detection/empty_places.h"
 #include "builders/detection/site.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
@@ -62,17 +63,6 @@ Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& cod
       site);
 }
 
-Value at_least_zero(Graph& graph, Value indices, const Site& site) {
-  return graph.add_value({.type = "Max", .inputs = {indices, shared_integer(graph, 0)}}, site);
-}
-
-Value present(Graph& graph, Value indices, const Site& site) {
-  const Value is =
-      graph.add_value({.type = "GreaterOrEqual", .inputs = {indices, shared_integer(graph, 0)}},
-                      part_of(site, "_is"));
-  return cast(graph, is, DType::float32, site);
-}
-
 Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site& site) {
   const auto named = [&](const char* ending) { return part_of(site, ending); };
   const Value flat = flatten(graph, map, 1, named("_flat"));
@@ -115,13 +105,6 @@ Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Sit
       site.name + "_base",
       Literal::of<float>(level.anchors, {static_cast<int64_t>(level.anchors.size()) / 4, 4}));
   return add(graph, gather(graph, base, anchor, 0, named("_of_cell")), moved, site);
-}
-
-Value rows_at(Graph& graph, Value x, Value rows, const Site& site) {
-  const Value index = reshape(graph, at_least_zero(graph, rows, part_of(site, "_rows")), {0, 0, 1},
-                              part_of(site, "_index"));
-  return graph.add_value(
-      {.type = "GatherND", .inputs = {x, index}, .attributes = {{"batch_dims", int64_t{1}}}}, site);
 }
 
 }  // namespace lockstep

@@ -26,11 +26,4 @@ Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site
 // The anchors at places: [I, S, 4].
 Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site);
 
-// x [I, N, ..] at rows [I, K] -> [I, K, ..]; a row of -1 gives row 0.
-Value rows_at(Graph& graph, Value x, Value rows, const Site& site);
-// -1 becomes 0.
-Value at_least_zero(Graph& graph, Value indices, const Site& site);
-// Places with indices >= 0, as floats.
-Value present(Graph& graph, Value indices, const Site& site);
-
 }  // namespace lockstep

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// What a half-open box adds to x1, y1, x2, y2.
+// The numbers that a half-open box adds to x1, y1, x2, y2.
 Value edge(Graph& graph) {
   if (const Value made = graph.find(graph.scoped("box_edge")); made && graph.literal(made))
     return made;
@@ -35,38 +35,38 @@ Value scale_of_images(Graph& graph, Value im_info, const Site& site) {
   return reshape(graph, column, {0, 1, 1}, part_of(site, "_scales"));
 }
 
-Value to_input(Graph& graph, Value boxes, Value im_info, const Site& site) {
-  const Value last = sub(graph, boxes, edge(graph), part_of(site, "_last"));
+InputBoxes to_input(Graph& graph, PictureBoxes boxes, Value im_info, const Site& site) {
+  const Value last = sub(graph, boxes.value, edge(graph), part_of(site, "_last"));
   const Value scaled =
       mul(graph, last, scale_of_images(graph, im_info, site), part_of(site, "_scaled"));
-  return add(graph, scaled, edge(graph), site);
+  return InputBoxes(add(graph, scaled, edge(graph), site));
 }
 
-Value to_picture(Graph& graph, Value boxes, Value im_info, const Site& site) {
-  const Value last = sub(graph, boxes, edge(graph), part_of(site, "_last"));
+PictureBoxes to_picture(Graph& graph, InputBoxes boxes, Value im_info, const Site& site) {
+  const Value last = sub(graph, boxes.value, edge(graph), part_of(site, "_last"));
   const Value scaled =
       div(graph, last, scale_of_images(graph, im_info, site), part_of(site, "_scaled"));
-  return add(graph, scaled, edge(graph), site);
+  return PictureBoxes(add(graph, scaled, edge(graph), site));
 }
 
-Value with_last_pixels(Graph& graph, Value boxes, const Site& site) {
-  return sub(graph, boxes, edge(graph), site);
+Value with_last_pixels(Graph& graph, InputBoxes boxes, const Site& site) {
+  return sub(graph, boxes.value, edge(graph), site);
 }
 
-Value input_limits(Graph& graph, Value im_info, const Site& site) {
-  return limits_of(graph, slice(graph, im_info, 1, 0, 2, part_of(site, "_size")), site);
+Limits<InputBoxes> input_limits(Graph& graph, Value im_info, const Site& site) {
+  return {limits_of(graph, slice(graph, im_info, 1, 0, 2, part_of(site, "_size")), site)};
 }
 
-Value picture_limits(Graph& graph, Value im_info, const Site& site) {
+Limits<PictureBoxes> picture_limits(Graph& graph, Value im_info, const Site& site) {
   const Value size = slice(graph, im_info, 1, 0, 2, part_of(site, "_scaled_size"));
   const Value scale = slice(graph, im_info, 1, 2, 3, part_of(site, "_scale"));
   // The input's size was rounded to whole pixels.
   const Value exact = div(graph, size, scale, part_of(site, "_exact"));
-  return limits_of(
-      graph, graph.add_value({.type = "Round", .inputs = {exact}}, part_of(site, "_size")), site);
+  const Value whole = graph.add_value({.type = "Round", .inputs = {exact}}, part_of(site, "_size"));
+  return {limits_of(graph, whole, site)};
 }
 
-Value clip_boxes(Graph& graph, Value boxes, Value limits, const Site& site) {
+Value clipped_to(Graph& graph, Value boxes, Value limits, const Site& site) {
   const Value above =
       graph.add_value({.type = "Max", .inputs = {boxes, edge(graph)}}, part_of(site, "_above"));
   return graph.add_value({.type = "Min", .inputs = {above, limits}}, site);

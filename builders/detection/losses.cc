@@ -2,6 +2,7 @@
 #include "builders/detection/losses.h"
 
 #include "builders/detection/coding.h"
+#include "builders/detection/empty_places.h"
 #include "builders/detection/site.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"

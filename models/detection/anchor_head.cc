@@ -19,7 +19,8 @@ std::vector<AnchorLevel> anchors_of(const std::vector<AnchorHead>& heads) {
 
 TrueBoxes truth_on_input(Graph& graph, const DetectorInputs& in) {
   TrueBoxes truth = in.truth;
-  truth.boxes = to_input(graph, truth.boxes, in.im_info, "gt_boxes_scaled");
+  const PictureBoxes boxes(truth.boxes);
+  truth.boxes = to_input(graph, boxes, in.im_info, "gt_boxes_scaled").value;
   return truth;
 }
 

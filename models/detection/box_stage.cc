@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "builders/detection/coding.h"
+#include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
 #include "models/detection/detections.h"
 #include "models/detection/pooled_rois.h"
@@ -92,7 +93,7 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
                  const Proposals& proposals, const DetectorInputs& in) {
   Graph& graph = net.graph;
   const int64_t classes = options.model.num_classes;
-  const int64_t places = graph.shape(proposals.boxes)[1].size();
+  const int64_t places = graph.shape(proposals.boxes.value)[1].size();
   const Value prob = softmax(graph, out.scores, 1, "cls_prob");
   const Value here =
       reshape(graph, present(graph, proposals.sources, "rois_present"), {0, 0, 1}, "rois_here");
@@ -101,7 +102,7 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
               mul(graph, reshape(graph, prob, {in.images, places, classes}, "cls_prob_images"),
                   here, "cls_prob_present"),
               {0, -1}, "cls_prob_candidates");
-  Value boxes = reshape(graph, proposals.boxes, {in.images, places, 1, 4}, "rois_columns");
+  Value boxes = reshape(graph, proposals.boxes.value, {in.images, places, 1, 4}, "rois_columns");
   if (options.test.bbox_reg) {
     const bool agnostic = options.model.cls_agnostic_bbox_reg;
     Value deltas = out.deltas;
@@ -116,7 +117,7 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
         graph.constant("pred_boxes_shape", Literal::vector({in.images, places, classes, 4}));
     boxes = graph.add_value({.type = "Expand", .inputs = {boxes, shape}}, "pred_boxes_columns");
   }
-  const Value candidates = reshape(graph, boxes, {in.images, -1, 4}, "pred_boxes_candidates");
+  const PictureBoxes candidates(reshape(graph, boxes, {in.images, -1, 4}, "pred_boxes_candidates"));
   output_detections(net, options, {candidates, scores, none, options.test.score_thresh}, in);
 }
 
@@ -125,23 +126,24 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
 void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
                const Features& features, const Proposals& proposals, const DetectorInputs& in) {
   Graph& graph = net.graph;
-  Value rois = proposals.boxes;
+  PictureBoxes rois = proposals.boxes;
   SampledProposals sample;
   if (net.training()) {
     const DetectionTrainOptions& train = options.train;
     std::vector<float> weights;
     for (double weight : options.model.bbox_reg_weights)
       weights.push_back(static_cast<float>(weight));
-    sample = proposal_targets(graph, proposals.boxes, proposals.sources, in.truth, in.image_number,
-                              {.sample = train.batch_size_per_im,
-                               .foreground = foreground_rois(train),
-                               .foreground_overlap = static_cast<float>(train.fg_thresh),
-                               .background_high = static_cast<float>(train.bg_thresh_hi),
-                               .background_low = static_cast<float>(train.bg_thresh_lo),
-                               .crowd_overlap = static_cast<float>(train.crowd_filter_thresh),
-                               .weights = weights},
-                              "rois");
-    rois = sample.rois;
+    sample =
+        proposal_targets(graph, proposals.boxes.value, proposals.sources, in.truth, in.image_number,
+                         {.sample = train.batch_size_per_im,
+                          .foreground = foreground_rois(train),
+                          .foreground_overlap = static_cast<float>(train.fg_thresh),
+                          .background_high = static_cast<float>(train.bg_thresh_hi),
+                          .background_low = static_cast<float>(train.bg_thresh_lo),
+                          .crowd_overlap = static_cast<float>(train.crowd_filter_thresh),
+                          .weights = weights},
+                         "rois");
+    rois = PictureBoxes(sample.rois);
   }
   const bool pyramid = features.pyramid();
   const Feature pooled = pooled_rois(net, options, features, rois, in.im_info,

@@ -6,9 +6,10 @@
 
 namespace lockstep {
 
-// [I, N, ..] in picture coordinates (see detection_results).
+// [I, N, ..] (see detection_results).
 struct Candidates {
-  Value boxes, scores, classes;
+  PictureBoxes boxes;
+  Value scores, classes;
   double score_threshold = 0;
 };
 // The outputs boxes [I, D, 4], scores, classes [I, D] and count [I].

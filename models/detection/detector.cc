@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/detection/detector.h"
 
-#include "builders/detection/coding.h"
+#include "builders/detection/empty_places.h"
 #include "graph/nearest.h"
 #include "models/detection/box_stage.h"
+#include "models/detection/catalogue.h"
 #include "models/detection/fpn.h"
 #include "models/detection/retinanet.h"
 #include "operators/activation/activation.h"
@@ -13,63 +14,35 @@
 namespace lockstep {
 namespace {
 
-enum class Top { stage, pyramid, finest_of_pyramid };
-
-struct NamedBody {
-  const char* name;
-  ResidualBody body;
-  Top top;
-};
-const NamedBody kBodies[] = {
-    {"ResNet.add_ResNet18_conv4_body", {{2, 2, 2, 2}, 4}, Top::stage},
-    {"ResNet.add_ResNet34_conv4_body", {{3, 4, 6, 3}, 4}, Top::stage},
-    {"ResNet.add_ResNet50_conv4_body", {{3, 4, 6, 3}, 4}, Top::stage},
-    {"ResNet.add_ResNet101_conv4_body", {{3, 4, 23, 3}, 4}, Top::stage},
-    {"ResNet.add_ResNet18_conv5_body", {{2, 2, 2, 2}, 5}, Top::stage},
-    {"ResNet.add_ResNet34_conv5_body", {{3, 4, 6, 3}, 5}, Top::stage},
-    {"ResNet.add_ResNet50_conv5_body", {{3, 4, 6, 3}, 5}, Top::stage},
-    {"ResNet.add_ResNet101_conv5_body", {{3, 4, 23, 3}, 5}, Top::stage},
-    {"ResNet.add_ResNet152_conv5_body", {{3, 8, 36, 3}, 5}, Top::stage},
-    {"FPN.add_fpn_ResNet18_conv5_body", {{2, 2, 2, 2}, 5}, Top::pyramid},
-    {"FPN.add_fpn_ResNet34_conv5_body", {{3, 4, 6, 3}, 5}, Top::pyramid},
-    {"FPN.add_fpn_ResNet50_conv5_body", {{3, 4, 6, 3}, 5}, Top::pyramid},
-    {"FPN.add_fpn_ResNet101_conv5_body", {{3, 4, 23, 3}, 5}, Top::pyramid},
-    {"FPN.add_fpn_ResNet152_conv5_body", {{3, 8, 36, 3}, 5}, Top::pyramid},
-    {"FPN.add_fpn_ResNet50_conv5_P2only_body", {{3, 4, 6, 3}, 5}, Top::finest_of_pyramid},
-    {"FPN.add_fpn_ResNet101_conv5_P2only_body", {{3, 4, 23, 3}, 5}, Top::finest_of_pyramid},
-    {"FPN.add_fpn_ResNet152_conv5_P2only_body", {{3, 8, 36, 3}, 5}, Top::finest_of_pyramid}};
-
-struct NamedHead {
-  const char* name;
-  BoxHead head;
-};
-const NamedHead kBoxHeads[] = {{"ResNet.add_ResNet_roi_conv5_head", box_head_residual},
-                               {"fast_rcnn_heads.add_roi_2mlp_head", box_head_2mlp},
-                               {"fast_rcnn_heads.add_roi_Xconv1fc_head", box_head_convs_fc},
-                               {"fast_rcnn_heads.add_roi_Xconv1fc_gn_head", box_head_convs_gn_fc}};
-
-template <class Row, std::size_t N>
-std::vector<std::string> names_of(const Row (&rows)[N]) {
+template <class Function>
+const Function& built(const std::vector<Function>& functions, const char* key,
+                      const std::string& name) {
   std::vector<std::string> names;
-  for (const Row& row : rows) names.push_back(row.name);
-  return names;
-}
-
-template <class Row, std::size_t N>
-const Row& row_named(const Row (&rows)[N], const char* key, const std::string& name) {
-  for (const Row& row : rows)
-    if (name == row.name) return row;
-  const std::string near = nearest(name, names_of(rows));
+  for (const Function& function : functions) {
+    if (!function.is_built()) continue;
+    if (function.name == name) return function;
+    names.push_back(function.name);
+  }
+  const std::string near = nearest(name, names);
   fail(key, ": '", name, "' is not built by this version",
        near.empty() ? "" : join("; the nearest that is: '", near, "'"));
 }
 
-Features features_of(Net& net, const DetectorOptions& options, const NamedBody& named, Value data) {
-  const std::vector<Feature> stages = residual_body(net, options, named.body, data);
+const BodyFunction& body_of(const DetectorOptions& options) {
+  return built(body_functions(), "MODEL.CONV_BODY", options.model.conv_body);
+}
+
+const BoxHeadFunction& box_head_of(const DetectorOptions& options) {
+  return built(box_head_functions(), "FAST_RCNN.ROI_BOX_HEAD", options.fast_rcnn.roi_box_head);
+}
+
+Features features_of(Net& net, const DetectorOptions& options, const BodyFunction& body,
+                     Value data) {
+  const std::vector<Feature> stages = residual_body(net, options, body.residual, data);
   Features features;
-  if (named.top == Top::pyramid)
+  if (body.top == Top::pyramid)
     features = feature_pyramid(net, options, stages);
-  else if (named.top == Top::finest_of_pyramid)
+  else if (body.top == Top::finest_of_pyramid)
     features = finest_of_pyramid(net, options, stages);
   else
     features.maps = {stages.back()};
@@ -77,10 +50,10 @@ Features features_of(Net& net, const DetectorOptions& options, const NamedBody& 
   return features;
 }
 
-// What a network of proposals alone predicts: its boxes, best first.
+// The prediction of a network of proposals alone: its boxes, best first.
 void output_proposals(Net& net, const Proposals& proposals) {
   Graph& graph = net.graph;
-  net.output("boxes", proposals.boxes);
+  net.output("boxes", proposals.boxes.value);
   net.output("scores", sigmoid(graph, proposals.logits, "rpn_roi_probs"));
   const Value here = present(graph, proposals.sources, "rpn_rois_present");
   net.output("count", cast(graph, reduce_sum(graph, here, {1}, false, "rpn_rois_count_float"),
@@ -88,7 +61,7 @@ void output_proposals(Net& net, const Proposals& proposals) {
 }
 
 void build(Net& net, const DetectorOptions& options) {
-  const NamedBody& body = row_named(kBodies, "MODEL.CONV_BODY", options.model.conv_body);
+  const BodyFunction& body = body_of(options);
   const DetectorInputs in = detector_inputs(net, options);
   const Features features = features_of(net, options, body, in.data);
   if (options.retinanet.retinanet_on) return retinanet(net, options, features, in);
@@ -102,9 +75,7 @@ void build(Net& net, const DetectorOptions& options) {
   } else {
     proposals = fed_proposals(net, in);
   }
-  box_stage(net, options, body.body,
-            row_named(kBoxHeads, "FAST_RCNN.ROI_BOX_HEAD", options.fast_rcnn.roi_box_head).head,
-            features, proposals, in);
+  box_stage(net, options, body.residual, box_head_of(options).build, features, proposals, in);
 }
 
 void check_pyramid(const DetectorOptions& o, Top top) {
@@ -144,12 +115,12 @@ void check_detector(const DetectorOptions& options) {
         "MODEL.NUM_CLASSES: ", options.model.num_classes,
         ", should be at least 2: background is one of them");
   check_residual_options(options);
-  check_pyramid(options, row_named(kBodies, "MODEL.CONV_BODY", options.model.conv_body).top);
+  check_pyramid(options, body_of(options).top);
   check(!options.retinanet.retinanet_on || options.fpn.fpn_on,
         "RETINANET.RETINANET_ON needs FPN.FPN_ON");
   check(!options.model.rpn_only || options.rpn.rpn_on, "MODEL.RPN_ONLY needs RPN.RPN_ON");
   if (has_box_head(options)) {
-    row_named(kBoxHeads, "FAST_RCNN.ROI_BOX_HEAD", options.fast_rcnn.roi_box_head);
+    box_head_of(options);
     check(options.model.bbox_reg_weights.size() == 4,
           "MODEL.BBOX_REG_WEIGHTS: ", options.model.bbox_reg_weights.size(),
           " numbers, should be 4");

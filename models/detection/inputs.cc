@@ -60,8 +60,9 @@ DetectorInputs detector_inputs(Net& net, const DetectorOptions& options) {
     in.truth.crowd = input("gt_crowd", DType::int64, {options.shape.true_boxes});
   }
   if (takes_proposals(options))
-    in.proposals = input("proposals", DType::float32,
-                         {training ? options.shape.proposals : options.test.proposal_limit, 4});
+    in.proposals =
+        PictureBoxes(input("proposals", DType::float32,
+                           {training ? options.shape.proposals : options.test.proposal_limit, 4}));
   return in;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a detector is fed with, for the images of one replica: see docs/detection.md.
+// The inputs of a detector, for the images of one replica: see docs/detection.md.
 #pragma once
 
+#include "builders/detection/coordinates.h"
 #include "builders/net/net.h"
 #include "models/detection/options.h"
 #include "operators/targets/targets.h"
@@ -10,16 +11,16 @@ namespace lockstep {
 
 struct DetectorInputs {
   int64_t images = 1;
-  Value data;       // [I, 3, height, width]
-  Value im_info;    // [I, 3]: height, width and scale of an image within it
-  Value proposals;  // [I, P, 4] in picture coordinates, without area in empty places; or none
+  Value data;              // [I, 3, height, width]
+  Value im_info;           // [I, 3]: height, width and scale of an image within it
+  PictureBoxes proposals;  // [I, P, 4], without area in empty places; or none
   // Training:
   Value image_number;  // [I]
   TrueBoxes truth;     // in picture coordinates
 };
 DetectorInputs detector_inputs(Net& net, const DetectorOptions& options);
 
-// Whether proposals are fed, since the network has no RPN and is no RetinaNet.
+// True if proposals are fed, since the network has no RPN and is no RetinaNet.
 bool takes_proposals(const DetectorOptions& options);
 
 // Height and width of the input are multiples of the coarsest feature map's stride.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "builders/detection/coding.h"
-#include "builders/detection/coordinates.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
 #include "operators/roi/roi.h"
@@ -12,11 +11,11 @@
 
 namespace lockstep {
 
-Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name) {
+Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std::string& name) {
   const auto unary = [&](const char* type, Value x, const char* ending) {
     return graph.add_value({.type = type, .inputs = {x}}, name + ending);
   };
-  const Value sides = box_sides(graph, rois, name + "_sides");
+  const Value sides = box_sides(graph, rois.value, name + "_sides");
   const Value area = mul(graph, slice(graph, sides, 1, 0, 1, name + "_w"),
                          slice(graph, sides, 1, 1, 2, name + "_h"), name + "_area");
   const Value scale = unary("Sqrt", area, "_side");
@@ -38,14 +37,16 @@ Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::str
   return reshape(graph, cast(graph, limited, DType::int64, name + "_numbers"), {-1}, name);
 }
 
-Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features, Value rois,
-                    Value im_info, const RoiPooling& pooling, const std::string& name) {
+Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features,
+                    PictureBoxes rois, Value im_info, const RoiPooling& pooling,
+                    const std::string& name) {
   Graph& graph = net.graph;
-  const int64_t images = graph.shape(rois)[0].size(), places = graph.shape(rois)[1].size();
+  const int64_t images = graph.shape(rois.value)[0].size();
+  const int64_t places = graph.shape(rois.value)[1].size();
   std::vector<int64_t> image_of;
   for (int64_t roi = 0; roi < images * places; ++roi) image_of.push_back(roi / places);
   const Value image = graph.constant(name + "_image", Literal::vector(image_of));
-  const Value scaled = to_input(graph, rois, im_info, name + "_rois_scaled");
+  const InputBoxes scaled = to_input(graph, rois, im_info, name + "_rois_scaled");
   const Value boxes =
       reshape(graph, with_last_pixels(graph, scaled, name + "_rois_last"), {-1, 4}, name + "_rois");
   const RoiAlignAttrs align{.height = pooling.resolution,
@@ -70,8 +71,8 @@ Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& fe
     maps.push_back(features.level(level).x);
     scales.push_back(1.0F / static_cast<float>(features.level(level).stride));
   }
-  const Value levels = roi_levels(
-      graph, options.fpn, reshape(graph, scaled, {-1, 4}, name + "_rois_boxes"), name + "_level");
+  const InputBoxes listed(reshape(graph, scaled.value, {-1, 4}, name + "_rois_boxes"));
+  const Value levels = roi_levels(graph, options.fpn, listed, name + "_level");
   return {multilevel_roi_align(graph, maps, boxes, image, levels, scales, align, name),
           features.maps.front().channels, 0, name};
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "builders/detection/coordinates.h"
 #include "models/detection/features.h"
 #include "models/detection/options.h"
 
@@ -15,12 +16,13 @@ struct RoiPooling {
   int64_t resolution = 7;
   int64_t sampling_ratio = 0;
 };
-// rois [I, R, 4] in picture coordinates -> [I R, C, resolution, resolution].
-Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features, Value rois,
-                    Value im_info, const RoiPooling& pooling, const std::string& name);
+// rois [I, R, 4] -> [I R, C, resolution, resolution].
+Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features,
+                    PictureBoxes rois, Value im_info, const RoiPooling& pooling,
+                    const std::string& name);
 
-// Level of each RoI [n, 4], half-open in input coordinates, by its area, counted from
+// Level of each RoI [n, 4], by its area, counted from
 // ROI_MIN_LEVEL: larger RoIs take coarser levels.
-Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name);
+Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std::string& name);
 
 }  // namespace lockstep

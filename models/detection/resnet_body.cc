@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/nearest.h"
+#include "models/detection/catalogue.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
@@ -11,27 +12,11 @@
 namespace lockstep {
 namespace {
 
-// What a name of RESNETS.TRANS_FUNC, STEM_FUNC or SHORTCUT_FUNC means.
-struct Part {
-  const char* name;
-  bool bottleneck;
-  bool group_norm;
-};
-constexpr Part kTransformations[] = {{"bottleneck_transformation", true, false},
-                                     {"bottleneck_gn_transformation", true, true},
-                                     {"basic_transformation", false, false},
-                                     {"basic_gn_transformation", false, true}};
-constexpr Part kStems[] = {{"basic_bn_stem", false, false}, {"basic_gn_stem", false, true}};
-constexpr Part kShortcuts[] = {{"basic_bn_shortcut", false, false},
-                               {"basic_gn_shortcut", false, true}};
-
-template <std::size_t N>
-const Part& part_named(const Part (&parts)[N], const char* key, const std::string& name) {
+const BlockFunction& block_named(const std::vector<BlockFunction>& functions, const char* key,
+                                 const std::string& name) {
+  if (const BlockFunction* function = function_in(functions, name)) return *function;
   std::vector<std::string> names;
-  for (const Part& part : parts) {
-    if (name == part.name) return part;
-    names.emplace_back(part.name);
-  }
+  for (const BlockFunction& function : functions) names.push_back(function.name);
   const std::string near = nearest(name, names);
   fail(key, ": no function '", name, "'",
        near.empty() ? "" : join("; the nearest is '", near, "'"));
@@ -52,10 +37,11 @@ class ResidualStages {
   ResidualStages(Net& net, const DetectorOptions& options)
       : net_(net),
         options_(options),
-        transformation_(
-            part_named(kTransformations, "RESNETS.TRANS_FUNC", options.resnets.trans_func)),
-        stem_(part_named(kStems, "RESNETS.STEM_FUNC", options.resnets.stem_func)),
-        shortcut_(part_named(kShortcuts, "RESNETS.SHORTCUT_FUNC", options.resnets.shortcut_func)) {
+        transformation_(block_named(transformation_functions(), "RESNETS.TRANS_FUNC",
+                                    options.resnets.trans_func)),
+        stem_(block_named(stem_functions(), "RESNETS.STEM_FUNC", options.resnets.stem_func)),
+        shortcut_(block_named(shortcut_functions(), "RESNETS.SHORTCUT_FUNC",
+                              options.resnets.shortcut_func)) {
     net_.names = kCaffe2Names;
   }
 
@@ -64,9 +50,9 @@ class ResidualStages {
     const ConvLayer conv{.kernel = 7, .stride = 2, .pad = 3, .bias = false, .weight = xavier()};
     Value x = conv_layer(net_, data, channels, conv, "conv1");
     // Unlike other layers, the stem's normalisation is not named after its convolution.
-    x = stem_.group_norm ? normalised_by_group(net_, options_.group_norm, x, "conv1_gn")
-                         : affine_in_place(x, "conv1", "res_conv1_bn");
-    x = relu_in_place(net_, x, stem_.group_norm ? "conv1_gn" : "conv1");
+    x = stem_.normed ? normalised_by_group(net_, options_.group_norm, x, "conv1_gn")
+                     : affine_in_place(x, "conv1", "res_conv1_bn");
+    x = relu_in_place(net_, x, stem_.normed ? "conv1_gn" : "conv1");
     return {max_pool_layer(net_, x, {.kernel = 3, .stride = 2, .pad = 1}, "pool1"), channels, 4,
             "pool1"};
   }
@@ -110,7 +96,7 @@ class ResidualStages {
 
   Value transformed(Value x, const Widths& widths, int64_t stride, int64_t dilation,
                     const std::string& name) {
-    const bool gn = transformation_.group_norm;
+    const bool gn = transformation_.normed;
     const ConvLayer wide{.kernel = 3, .pad = dilation, .dilation = dilation};
     if (!transformation_.bottleneck) {
       ConvLayer first = wide;
@@ -133,16 +119,16 @@ class ResidualStages {
     Value shortcut = in.x;
     if (in.channels != widths.out || stride != 1)
       shortcut = conv_norm(in.x, widths.out, {.kernel = 1, .stride = stride}, name + "_branch1",
-                           shortcut_.group_norm, true);
+                           shortcut_.normed, true);
     const Value sum = add(net_.graph, branch, shortcut, name + "_sum");
     return {relu_in_place(net_, sum, name + "_sum"), widths.out, in.stride * stride, name + "_sum"};
   }
 
   Net& net_;
   const DetectorOptions& options_;
-  const Part& transformation_;
-  const Part& stem_;
-  const Part& shortcut_;
+  const BlockFunction& transformation_;
+  const BlockFunction& stem_;
+  const BlockFunction& shortcut_;
 };
 
 }  // namespace
@@ -177,9 +163,10 @@ Feature residual_roi_head(Net& net, const DetectorOptions& options, const Residu
 
 void check_residual_options(const DetectorOptions& options) {
   const ResNetOptions& r = options.resnets;
-  const Part& transformation = part_named(kTransformations, "RESNETS.TRANS_FUNC", r.trans_func);
-  part_named(kStems, "RESNETS.STEM_FUNC", r.stem_func);
-  part_named(kShortcuts, "RESNETS.SHORTCUT_FUNC", r.shortcut_func);
+  const BlockFunction& transformation =
+      block_named(transformation_functions(), "RESNETS.TRANS_FUNC", r.trans_func);
+  block_named(stem_functions(), "RESNETS.STEM_FUNC", r.stem_func);
+  block_named(shortcut_functions(), "RESNETS.SHORTCUT_FUNC", r.shortcut_func);
   check(transformation.bottleneck || r.num_groups == 1, "RESNETS.NUM_GROUPS: ", r.num_groups,
         " groups need bottlenecks, not RESNETS.TRANS_FUNC ", r.trans_func);
 }

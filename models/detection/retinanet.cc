@@ -5,7 +5,7 @@
 
 #include "builders/detection/anchors.h"
 #include "builders/detection/coding.h"
-#include "builders/detection/coordinates.h"
+#include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
 #include "models/detection/anchor_head.h"
 #include "models/detection/detections.h"
@@ -174,12 +174,13 @@ class RetinaNet {
     std::vector<Value> boxes, scores, classes;
     for (const AnchorHead& level : levels_) {
       const bool coarsest = &level == &levels_.back();
-      const Candidates found = candidates(level, coarsest ? 0 : options_.retinanet.inference_th);
-      boxes.push_back(found.boxes);
+      const LevelCandidates found =
+          candidates(level, coarsest ? 0 : options_.retinanet.inference_th);
+      boxes.push_back(found.boxes.value);
       scores.push_back(found.scores);
       classes.push_back(found.classes);
     }
-    const Value all = concat(graph_, boxes, 1, "retnet_boxes");
+    const InputBoxes all(concat(graph_, boxes, 1, "retnet_boxes"));
     output_detections(
         net_, options_,
         {to_picture(graph_, all, in_.im_info, "retnet_boxes_picture"),
@@ -199,7 +200,11 @@ class RetinaNet {
     return flatten(graph_, slice(graph_, all, 2, 1, kinds_ + 1, name + "_kinds"), 1, name);
   }
 
-  Candidates candidates(const AnchorHead& level, double threshold) {
+  struct LevelCandidates {
+    InputBoxes boxes;
+    Value scores, classes;
+  };
+  LevelCandidates candidates(const AnchorHead& level, double threshold) {
     const std::string name = "retnet_candidates" + level.suffix;
     const int64_t cells = level.anchors.height * level.anchors.width;
     const int64_t count = std::min(options_.retinanet.pre_nms_top_n, anchors_ * kinds_ * cells);
@@ -216,9 +221,9 @@ class RetinaNet {
     const Value deltas =
         at_places(graph_, level.deltas, options_.retinanet.class_specific_bbox ? index : place, 4,
                   name + "_deltas");
-    const Value boxes =
+    const InputBoxes boxes(
         decode_boxes(graph_, anchors_at(graph_, level.anchors, place, name + "_anchors"), deltas,
-                     {.log_limit = options_.bbox_xform_clip}, name + "_boxes");
+                     {.log_limit = options_.bbox_xform_clip}, name + "_boxes"));
     const Value least = shared_number(graph_, threshold);
     const Value good = cast(
         graph_, graph_.add_value({.type = "Greater", .inputs = {prob, least}}, name + "_is_good"),

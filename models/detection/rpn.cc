@@ -2,11 +2,11 @@
 #include "models/detection/rpn.h"
 
 #include <cmath>
-#include <limits>
 
 #include "builders/detection/anchors.h"
 #include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
+#include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
 #include "models/detection/shared_layers.h"
 #include "operators/activation/activation.h"
@@ -35,11 +35,11 @@ ProposalLimits proposal_limits(const DetectorOptions& o, bool training) {
           o.test.rpn_min_size};
 }
 
-// Scores of boxes that are too small become -infinity: an empty place. A side is measured in pixels
+// The places of boxes that are too small become empty. A side is measured in pixels
 // of the picture, from the first to the last one that belongs to the box.
-Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, double min_size,
+Value without_small(Graph& graph, Value scores, InputBoxes boxes, Value im_info, double min_size,
                     const std::string& name) {
-  const Value size = box_sides(graph, boxes, name + "_size");
+  const Value size = box_sides(graph, boxes.value, name + "_size");
   const Value steps = mul(graph, scale_of_images(graph, im_info, name),
                           shared_number(graph, std::max(min_size, 1.0) - 1), name + "_steps");
   const Value limit = add(graph, steps, shared_number(graph, 1), name + "_limit");
@@ -49,16 +49,19 @@ Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, doub
                        .attributes = {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{1}}}},
                       name + "_side");
   const Value smaller = graph.add_value({.type = "Less", .inputs = {side, limit}}, name + "_small");
-  const Value empty = shared_number(graph, -std::numeric_limits<double>::infinity());
-  return graph.add_value(
-      {.type = "Where",
-       .inputs = {reshape(graph, smaller, {0, -1}, name + "_drop"), empty, scores}},
-      name);
+  return graph.add_value({.type = "Where",
+                          .inputs = {reshape(graph, smaller, {0, -1}, name + "_drop"),
+                                     score_of_empty_places(graph), scores}},
+                         name);
 }
 
-// One level's proposals, in input coordinates; empty ones have a score of -infinity.
-Proposals proposals_of(Net& net, const DetectorOptions& options, const AnchorHead& level,
-                       const DetectorInputs& in, Value limits, int64_t first_anchor) {
+struct LevelProposals {
+  InputBoxes boxes;
+  Value logits, sources;
+};
+LevelProposals proposals_of(Net& net, const DetectorOptions& options, const AnchorHead& level,
+                            const DetectorInputs& in, Limits<InputBoxes> limits,
+                            int64_t first_anchor) {
   Graph& graph = net.graph;
   const ProposalLimits limit = proposal_limits(options, net.training());
   const std::string name = "rpn_rois" + level.suffix;
@@ -67,12 +70,12 @@ Proposals proposals_of(Net& net, const DetectorOptions& options, const AnchorHea
       top_k(graph, flatten(graph, level.logits, 1, name + "_logits"), before, 1, name + "_best");
   const Value deltas = at_places(graph, level.deltas, places, 4, name + "_deltas");
   const Value anchors = anchors_at(graph, level.anchors, places, name + "_anchors");
-  const Value decoded = decode_boxes(graph, anchors, deltas, {.log_limit = options.bbox_xform_clip},
-                                     name + "_decoded");
-  const Value boxes = clip_boxes(graph, decoded, limits, name + "_clipped");
+  const InputBoxes decoded(decode_boxes(graph, anchors, deltas,
+                                        {.log_limit = options.bbox_xform_clip}, name + "_decoded"));
+  const InputBoxes boxes = clip_boxes(graph, decoded, limits, name + "_clipped");
   if (limit.min_size > 0)
     scores = without_small(graph, scores, boxes, in.im_info, limit.min_size, name + "_large");
-  const Value kept = box_suppression(graph, boxes, scores,
+  const Value kept = box_suppression(graph, boxes.value, scores,
                                      {.threshold = static_cast<float>(limit.overlap),
                                       .capacity = std::min(limit.after, before)},
                                      name + "_kept")
@@ -81,17 +84,15 @@ Proposals proposals_of(Net& net, const DetectorOptions& options, const AnchorHea
   const auto picked = [&](Value x, const std::string& as) {
     return gather_elements(graph, x, row, 1, as);
   };
-  const Value zero = shared_integer(graph, 0);
-  const Value is_empty = graph.add_value({.type = "Less", .inputs = {kept, zero}}, name + "_gap");
+  const Value gap = is_empty(graph, kept, name + "_gap");
   const auto unless_empty = [&](Value x, Value otherwise, const std::string& as) {
-    return graph.add_value({.type = "Where", .inputs = {is_empty, otherwise, x}}, as);
+    return graph.add_value({.type = "Where", .inputs = {gap, otherwise, x}}, as);
   };
   Value source = picked(places, name + "_place");
   if (first_anchor > 0)
     source = add(graph, source, shared_integer(graph, first_anchor), name + "_number");
-  return {rows_at(graph, boxes, kept, name),
-          unless_empty(picked(scores, name + "_score"),
-                       shared_number(graph, -std::numeric_limits<double>::infinity()),
+  return {InputBoxes(rows_at(graph, boxes.value, kept, name)),
+          unless_empty(picked(scores, name + "_score"), score_of_empty_places(graph),
                        "rpn_roi_logits" + level.suffix),
           unless_empty(source, shared_integer(graph, -1), name + "_source")};
 }
@@ -188,59 +189,34 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<Anch
 Proposals rpn_proposals(Net& net, const DetectorOptions& options,
                         const std::vector<AnchorHead>& levels, const DetectorInputs& in) {
   Graph& graph = net.graph;
-  const Value limits = input_limits(graph, in.im_info, "rpn_limits");
+  const Limits<InputBoxes> limits = input_limits(graph, in.im_info, "rpn_limits");
   std::vector<Value> boxes, logits, sources;
   int64_t first_anchor = 0;
   for (const AnchorHead& level : levels) {
-    const Proposals found = proposals_of(net, options, level, in, limits, first_anchor);
-    boxes.push_back(found.boxes);
+    const LevelProposals found = proposals_of(net, options, level, in, limits, first_anchor);
+    boxes.push_back(found.boxes.value);
     logits.push_back(found.logits);
     sources.push_back(found.sources);
     first_anchor += anchors_of(level.anchors);
   }
-  Proposals all{boxes[0], logits[0], sources[0]};
+  LevelProposals all{InputBoxes(boxes[0]), logits[0], sources[0]};
   if (levels.size() > 1) {
     // The best of all levels.
     const Value scores = concat(graph, logits, 1, "rpn_roi_logits_levels");
     const int64_t after =
         std::min(proposal_limits(options, net.training()).after, graph.shape(scores)[1].size());
     const auto [best, rows] = top_k(graph, scores, after, 1, "rpn_roi_logits");
-    all = {rows_at(graph, concat(graph, boxes, 1, "rpn_rois_levels"), rows, "rpn_rois_best"), best,
+    all = {InputBoxes(
+               rows_at(graph, concat(graph, boxes, 1, "rpn_rois_levels"), rows, "rpn_rois_best")),
+           best,
            gather_elements(graph, concat(graph, sources, 1, "rpn_rois_source_levels"), rows, 1,
                            "rpn_rois_source")};
   }
-  all.boxes = to_picture(graph, all.boxes, in.im_info, "rpn_rois_picture");
-  return all;
+  return {to_picture(graph, all.boxes, in.im_info, "rpn_rois_picture"), all.logits, all.sources};
 }
 
 Proposals fed_proposals(Net& net, const DetectorInputs& in) {
-  Graph& graph = net.graph;
-  const int64_t places = graph.shape(in.proposals)[1].size();
-  std::vector<int64_t> rows;
-  for (int64_t row = 0; row < places; ++row) rows.push_back(row);
-  const Value sides = box_sides(graph, in.proposals, "proposals_sides");
-  const auto compared = [&](const char* type, double limit, const std::string& name) {
-    const Value bound = shared_number(graph, limit);
-    return graph.add_value({.type = type, .inputs = {sides, bound}}, name);
-  };
-  // Neither holds for a side that is no number.
-  const Value proper = graph.add_value({.type = "And",
-                                        .inputs = {compared("Greater", 0, "proposals_have_sides"),
-                                                   compared("Less", 1e9, "proposals_are_finite")}},
-                                       "proposals_are_proper");
-  const Value both =
-      graph.add_value({.type = "ReduceMin",
-                       .inputs = {cast(graph, proper, DType::float32, "proposals_proper")},
-                       .attributes = {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{0}}}},
-                      "proposals_have_area");
-  const Value has_area = graph.add_value(
-      {.type = "Greater", .inputs = {both, shared_number(graph, 0)}}, "proposals_present");
-  const Value source =
-      graph.add_value({.type = "Where",
-                       .inputs = {has_area, graph.constant("proposals_rows", Literal::vector(rows)),
-                                  shared_integer(graph, -1)}},
-                      "proposals_source");
-  return {in.proposals, none, source};
+  return {in.proposals, none, numbers_of_boxes(net.graph, in.proposals.value, "proposals")};
 }
 
 }  // namespace lockstep

@@ -17,9 +17,9 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<Anch
 
 // The best proposals of each image, after suppression within each level.
 struct Proposals {
-  Value boxes;    // [I, P, 4] in picture coordinates, best first
-  Value logits;   // [I, P]
-  Value sources;  // [I, P]: the anchor's number over all levels; -1 in empty places
+  PictureBoxes boxes;  // [I, P, 4], best first
+  Value logits;        // [I, P]
+  Value sources;       // [I, P]: the anchor's number over all levels; -1 in empty places
 };
 Proposals rpn_proposals(Net& net, const DetectorOptions& options,
                         const std::vector<AnchorHead>& levels, const DetectorInputs& in);

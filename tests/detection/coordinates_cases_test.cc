@@ -67,11 +67,12 @@ TEST(DetectronCoordinates, BoxesDecodeAndClipTheSame) {
       in.push_back(graph.input(names[i], feeds[i].type()));
     const Value decoded =
         decode_boxes(graph, in[0], in[1], {.weights = group["weights"]}, "decoded");
-    const Value flat = graph.add_value(
+    const InputBoxes flat(graph.add_value(
         {.type = "Reshape",
          .inputs = {decoded, graph.constant("flat", Literal::vector({1, rows * kinds, 4}))}},
-        "columns");
-    const Value clipped = clip_boxes(graph, flat, input_limits(graph, in[2], "limits"), "clipped");
+        "columns"));
+    const Value clipped =
+        clip_boxes(graph, flat, input_limits(graph, in[2], "limits"), "clipped").value;
     expect_boxes(group["decoded"], computed(graph, feeds, names, decoded));
     expect_boxes(group["clipped_to_150x200"], computed(graph, feeds, names, clipped));
   }
@@ -85,7 +86,8 @@ TEST(DetectronCoordinates, RoisTakeTheSameLevels) {
   fpn.roi_max_level = group["k_max"];
   const Literal rois = boxes_of(group["boxes"], {count, 4});
   Graph graph(all_ops());
-  const Value levels = roi_levels(graph, fpn, graph.input("rois", rois.type()), "level");
+  const Value levels =
+      roi_levels(graph, fpn, InputBoxes(graph.input("rois", rois.type())), "level");
   std::vector<int64_t> found = computed(graph, {rois}, {"rois"}, levels).integers();
   for (int64_t& level : found) level += fpn.roi_min_level;
   EXPECT_EQ(group["levels"].get<std::vector<int64_t>>(), found);

@@ -66,7 +66,7 @@ FoundProposals proposals_of_case(const Cases& c, Mode mode) {
       compile({graph,
                {"logits", "deltas", "im_info"},
                dims,
-               {graph.name(found.boxes), graph.name(found.logits), graph.name(found.sources)},
+               {graph.name(found.boxes.value), graph.name(found.logits), graph.name(found.sources)},
                {},
                {},
                cpu_devices(1),

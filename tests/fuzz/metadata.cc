@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "app/predict/trained_network.h"
+#include "app/classification/trained_classifier.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "models/models.h"

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trained network with its image preparation and classes: the contents of model.onnx.
+// The trained network of a run, as one graph with its values.
 #pragma once
 
-#include <map>
 #include <string>
-#include <vector>
 
-#include "data/dataset.h"
-#include "data/transform.h"
 #include "graph/io.h"
 
 namespace lockstep {
-
-// A model's image preparation and classes, for TrainingModel::metadata.
-std::map<std::string, std::string> picture_metadata(const Dataset& data);
-
-struct TrainedNetwork {
-  TrainingModel model;  // its inference graph with weights
-  Preparation preparation;
-  std::vector<std::string> classes;
-};
 
 // The files of a trained network: its values, and the step that holds its graph.
 struct RunFiles {
@@ -29,10 +16,6 @@ struct RunFiles {
 // The network of a run with its values, whatever it predicts: from a checkpoint, or weights alone,
 // and the step.onnx of their run.
 TrainingModel network_with_values(const RunFiles& files);
-// With its image preparation and classes. Throws, naming the missing part, for a model without
-// them.
-TrainedNetwork classifier_of(TrainingModel network, const std::string& path);
-TrainedNetwork classifier_of(TrainingModel network, const RunFiles& files);
 
 // The input that is fed, of a network with its values.
 Value input_of(const Graph& inference);

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/predict/trained_network.h"
+#include "app/classification/trained_classifier.h"
 
 #include <cmath>
-#include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "graph/file.h"
-#include "graph/passes/predict.h"
-#include "operators/all.h"
-#include "runtime/state/safetensors.h"
+#include "graph/error.h"
+#include "graph/graph.h"
 
 namespace lockstep {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kPicture = "picture";
@@ -70,7 +65,7 @@ std::vector<std::string> classes_of(const TrainingModel& model, const std::strin
   }
 }
 
-void check_shapes(const TrainedNetwork& network, const std::string& path) {
+void check_shapes(const TrainedClassifier& network, const std::string& path) {
   const Graph& graph = network.model.inference;
   std::vector<Value> inputs;
   for (Value input : graph.inputs())
@@ -90,18 +85,6 @@ void check_shapes(const TrainedNetwork& network, const std::string& path) {
             scores[1].size() >= static_cast<int64_t>(network.classes.size()),
         path, ": outputs ", graph.type(graph.outputs()[0]), ", but its metadata names ",
         network.classes.size(), " classes");
-}
-
-// The metadata of a checkpoint, or of the best weights.
-std::string said_of(const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json said = nlohmann::ordered_json::object();
-  for (const auto& [key, as] : {std::pair{"steps", "iterations"},
-                                {"iterations", "iterations"},
-                                {"held_out_accuracy", "held_out_accuracy"},
-                                {"held_out_mean_probability", "held_out_mean_probability"}})
-    if (auto found = metadata.find(key); found != metadata.end())
-      said[as] = json::parse(found->second, nullptr, false);
-  return said.dump();
 }
 
 }  // namespace
@@ -128,49 +111,20 @@ std::map<std::string, std::string> picture_metadata(const Dataset& data) {
           {kClassNames, names.dump(-1, ' ', false, replace)}};
 }
 
-TrainingModel network_with_values(const RunFiles& files) {
-  const auto& [weights, step] = files;
-  check(fs::exists(step), weights, ": ", step,
-        ", which contains the network of these weights, does not exist");
-  const TrainingModel model = load_model(all_ops(), step).model;
-  const Safetensors file = read_safetensors(weights);
-  if (!file.checked) std::cerr << "lockstep: " << unchecked_line(weights) << "\n";
-  try {
-    TrainingModel network = with_trained_values(model, file.tensors);
-    network.metadata["trained"] = said_of(file.metadata);
-    return network;
-  } catch (const Error& error) {
-    fail(weights, " and ", step, ": ", error.what());
-  }
-}
-
-TrainedNetwork classifier_of(TrainingModel network, const std::string& path) {
+TrainedClassifier classifier_of(TrainingModel network, const std::string& path) {
   Preparation preparation = preparation_of(network, path);
   std::vector<std::string> classes = classes_of(network, path);
-  TrainedNetwork classifier{std::move(network), std::move(preparation), std::move(classes)};
+  TrainedClassifier classifier{std::move(network), std::move(preparation), std::move(classes)};
   check_shapes(classifier, path);
   return classifier;
 }
 
-TrainedNetwork classifier_of(TrainingModel network, const RunFiles& files) {
+TrainedClassifier classifier_of(TrainingModel network, const RunFiles& files) {
   try {
     return classifier_of(std::move(network), files.step);
   } catch (const Error& error) {
     fail(files.weights, " and ", files.step, ": ", error.what());
   }
-}
-
-Value input_of(const Graph& inference) {
-  for (Value input : inference.inputs())
-    if (!inference.literal(input)) return input;
-  fail("the network '", inference.name(), "' takes no input");
-}
-
-void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
-                  const std::string& path) {
-  TrainingModel network = with_trained_values(model, values);
-  network.metadata["trained"] = trained;
-  save_model(network, path);
 }
 
 }  // namespace lockstep
