@@ -10,7 +10,7 @@ tools/check_licence.sh
 tools/python_oracles.sh || echo "Python oracles: not to be had here; their tests skip"
 
 jobs=$(nproc) start=$SECONDS
-echo "== release build and its tests; 10 to 25 minutes on 2 cores (here are $jobs)"
+echo "== release build and its tests; 15 to 35 minutes on 2 cores (here are $jobs)"
 tools/build.sh release
 echo "== built in $((SECONDS - start)) s"
 ctest --preset release -j"$jobs"
