@@ -5,10 +5,9 @@
 #include <iostream>
 
 #include "app/classification/task.h"
+#include "app/predict/task_scorer.h"
 #include "app/record/json_text.h"
 #include "app/texts.h"
-#include "app/train/chosen_run.h"
-#include "app/train/own_steps.h"
 #include "graph/printable.h"
 
 namespace lockstep {
@@ -41,29 +40,14 @@ std::string json_of(const TestResult& result, const Dataset& data, const std::st
   return json_text(said);
 }
 
-class ClassifierScorer final : public Scorer {
+class ClassifierScorer final : public TaskScorer<ClassificationConfig, ClassificationTask> {
  public:
-  explicit ClassifierScorer(ClassificationConfig config)
-      : config_(std::move(config)), task_(config_) {}
-
-  const TrainSettings& settings() const override { return config_; }
-  std::string series() const override { return config_.output_dir; }
-  std::string other_network(const std::string& checkpoint) override {
-    if (steps_.empty()) steps_ = task_.steps(1);
-    return lockstep::other_network(steps_[0], checkpoint);
-  }
-  void prepare(Comm* comm) override { steps_ = own_steps(task_, comm); }
-  const TrainingModel& step(const std::string& /*weights*/) override { return steps_[0]; }
+  using TaskScorer::TaskScorer;
   std::string score(const Scoring& with) override;
-
- private:
-  ClassificationConfig config_;
-  ClassificationTask task_;
-  std::vector<TrainingModel> steps_;
 };
 
 std::string ClassifierScorer::score(const Scoring& with) {
-  HeldOut held_out(config_, with.session);
+  HeldOut held_out(config(), with.session);
   const TestResult result = held_out.test();
   if (!with.leads) return "";
   std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits

@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-// The step of all replicas of so many processes.
+// The step for the replicas of all processes.
 TrainingModel build_control_model(const ControlConfig& config, int processes = 1);
 
 // Fresh episodes of the present network, shared by the replicas of all processes, which make the

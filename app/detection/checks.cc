@@ -295,8 +295,8 @@ void check_detector(const DetectorConfig& config, int processes) {
   placing(config.origins, config.path, [&] {
     check(!config.step.options.whole_loss, Key{"TRAIN.WHOLE_LOSS"}, ": a detector's network takes ",
           Key{"TRAIN.IMS_PER_BATCH"},
-          " images, those of one replica, so it cannot compute the loss of the whole batch; leave "
-          "it out");
+          " images, the rows of one replica, so it cannot compute the loss of the whole batch; "
+          "leave it out");
     check_solver(config.optimizer);
     check_fits(config.step, config.run, processes);
   });

@@ -46,8 +46,8 @@ std::string without_module(const std::string& name) {
   return dot == name.npos ? name : name.substr(dot + 1);
 }
 
-// "FPN.f" may be "f", "FPN.f", "modeling.FPN.f" or "detectron.modeling.FPN.f". What blocks are
-// made of lies in the module ResNet, but is known without it.
+// "FPN.f" may be "f", "FPN.f", "modeling.FPN.f" or "detectron.modeling.FPN.f". Functions of
+// blocks lie in the module ResNet, and are known without it.
 bool is_spelling_of(const std::string& name, const std::string& spelled) {
   const std::string whole = name.find('.') == name.npos ? "ResNet." + name : name;
   return spelled == whole || spelled == without_module(name) || spelled == "modeling." + whole ||

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// The step of all replicas of so many processes, for padded pictures of one size, and prediction
+// The step for the replicas of all processes, for padded pictures of one size, and prediction
 // for those of another. 0x0: the widest that the configuration allows. Parameters do not depend on
 // sizes. Throws for a network that this version does not build.
 TrainingModel detector_step(const DetectorConfig& config, const PictureSize& trained,

@@ -43,7 +43,7 @@ class Learning {
   virtual std::string series() const = 0;      // folder of the first run
   virtual int64_t images_of_step() const = 0;  // rows of a minibatch, of all processes
 
-  // Learns what the network depends on, and whether there is memory for the data.
+  // Reads the facts that the network depends on. Throws if there is no memory for the data.
   virtual void prepare() = 0;
   // Facts that processes must have alike beside their keys, such as the contents of files.
   virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
@@ -51,7 +51,7 @@ class Learning {
   virtual std::vector<std::pair<std::string, std::string>> also_remembered() const { return {}; }
   // Entries of also_remembered() as earlier versions of the program wrote them.
   virtual std::vector<FormerEntry> remembered_before() const { return {}; }
-  // The step of all replicas of so many processes: one for each form of the minibatches.
+  // Steps for the replicas of all processes: one for each form of the minibatches.
   virtual std::vector<TrainingModel> steps(int processes) const = 0;
   virtual std::optional<WeightsOptions> first_weights() const = 0;
 

@@ -11,10 +11,10 @@ namespace {
 
 TEST(SharedLibrary, GivesItsFunctionsToATable) {
   struct {
-    const SharedLibrary library{"the C library", {"libabsent.so.9", "libc.so.6"}};
-    decltype(getppid)* parent = library["getppid"];
+    const SharedLibrary loaded{"the C library", {"libabsent.so.9", "libc.so.6"}};
+    decltype(getppid)* parent = loaded["getppid"];
   } table;
-  EXPECT_TRUE(table.library.found());
+  EXPECT_TRUE(table.loaded.found());
   EXPECT_EQ(table.parent(), getppid());
 }
 
