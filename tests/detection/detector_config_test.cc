@@ -204,6 +204,15 @@ TEST_F(DetectorConfigTest, KnowsTypesByTheirOldNames) {
   expect_error(
       [&] { task(config_files(file("MODEL:\n  TYPE: generalised_rcnn\n")), {}); },
       "x.yaml:2: MODEL.TYPE 'generalised_rcnn' is not known; did you mean generalized_rcnn?");
+  // A reader of another task's keys is told whose keys the file has.
+  const ConfigFiles detector = config_files(file(kFasterFpn));
+  Origins origins;
+  expect_error(
+      [&] {
+        explaining_unknown(detector, {}, [&] { return read_config(detector, {}, 1, origins); });
+      },
+      "x.yaml:1: unknown key MODEL.CONV_BODY", "MODEL.TYPE generalized_rcnn",
+      "lockstep keys --task detection");
 }
 
 TEST_F(DetectorConfigTest, InfersWhatFollows) {
