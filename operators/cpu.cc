@@ -4,7 +4,7 @@
 #include "operators/all.h"
 #include "operators/fusions.h"
 #include "operators/rooms.h"
-#include "runtime/wide_kernel.h"
+#include "runtime/kernel/wide_kernel.h"
 
 namespace lockstep {
 

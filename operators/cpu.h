@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 
-// Kernels that may also run in place of a GPU's (runtime/host_kernel.h).
+// Kernels that may also run in place of a GPU's (runtime/kernel/host_kernel.h).
 std::vector<KernelEntry> cpu_kernel_entries();
 // Kernels that may not: sums over replicas would meet in host memory, and a message awaited in a
 // queue could wait for a later one in the same queue.

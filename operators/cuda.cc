@@ -16,7 +16,7 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/library.h"
 #include "runtime/cuda/nccl.h"
-#include "runtime/host_kernel.h"
+#include "runtime/kernel/host_kernel.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "operators/conv/gpu_properties.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rewrites of each kind of device, fusions and kept copies (runtime/rewrite.h).
+// The rewrites of each kind of device, fusions and kept copies (runtime/kernel/rewrite.h).
 #pragma once
 
 #include <vector>
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <thread>
 
 #include "graph/error.h"
 #include "graph/limits.h"
@@ -87,13 +84,5 @@ std::vector<Device> cpu_devices(int count) {
   for (int i = 0; i < count; ++i) devices.push_back({DeviceKind::cpu, i});
   return devices;
 }
-
-int cpu_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
-int threads_per_replica(int replicas) { return std::max(1, cpu_cores() / std::max(1, replicas)); }
 
 }  // namespace lockstep

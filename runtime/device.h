@@ -30,8 +30,4 @@ constexpr std::size_t alignment_on(DeviceKind kind) { return kind == DeviceKind:
 std::vector<Device> parse_devices(std::string_view text);
 std::vector<Device> cpu_devices(int count);
 
-int cpu_cores();  // cores available to this process
-// The default number of threads of each of `replicas` CPU replicas.
-int threads_per_replica(int replicas);
-
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 
 #include "graph/error.h"
 #include "runtime/device.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

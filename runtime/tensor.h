@@ -7,7 +7,7 @@
 #include "graph/error.h"
 #include "graph/literal.h"
 #include "graph/shape.h"
-#include "runtime/filter_tiles.h"
+#include "runtime/layout/filter_tiles.h"
 
 namespace lockstep {
 
@@ -16,7 +16,7 @@ struct TensorDesc {
   Dims dims;
   // 1: row-major. b: blocks of channels, [N, blocks, spatial.., b]. Where b does not divide the
   // channels the last block is padded: the places of its missing channels hold 0. Negative: filters
-  // in tiles that have no padding (runtime/filter_tiles.h).
+  // in tiles that have no padding (runtime/layout/filter_tiles.h).
   int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }

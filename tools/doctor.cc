@@ -9,6 +9,7 @@
 #include "operators/cuda.h"
 #include "operators/kit/dnnl.h"
 #include "runtime/device.h"
+#include "runtime/threads/cores.h"
 #include "tools/command.h"
 
 namespace lockstep {

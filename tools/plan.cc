@@ -11,6 +11,7 @@
 #include "operators/all.h"
 #include "operators/cuda.h"
 #include "runtime/plan/compile.h"
+#include "runtime/threads/cores.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 

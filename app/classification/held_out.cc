@@ -12,8 +12,8 @@
 #include "graph/listed.h"
 #include "runtime/dist/agree.h"
 #include "runtime/feeds.h"
-#include "runtime/parallel.h"
 #include "runtime/state/shared_statistics.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

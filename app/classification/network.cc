@@ -8,6 +8,7 @@
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/device.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

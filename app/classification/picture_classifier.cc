@@ -7,6 +7,7 @@
 #include "data/image.h"
 #include "operators/all.h"
 #include "runtime/plan/compile.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 

@@ -5,6 +5,7 @@
 
 #include "runtime/exec/executor.h"
 #include "runtime/plan/compile.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

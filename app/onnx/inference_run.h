@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/training.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -12,6 +12,7 @@
 #include "operators/all.h"
 #include "runtime/exec/executor.h"
 #include "runtime/plan/compile.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

@@ -14,6 +14,7 @@
 #include "app/version.h"
 #include "graph/file.h"
 #include "runtime/device.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "data/coco/areas.h"
 #include "data/coco/overlap.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

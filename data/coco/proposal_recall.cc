@@ -6,7 +6,7 @@
 
 #include "data/coco/evaluation.h"
 #include "data/coco/overlap.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

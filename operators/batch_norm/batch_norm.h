@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 #include "graph/op.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

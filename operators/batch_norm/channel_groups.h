@@ -8,8 +8,8 @@
 
 #include "operators/batch_norm/blocks.h"
 #include "operators/kit/pack.h"
-#include "runtime/parallel.h"
 #include "runtime/tensor.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 #include "graph/passes/prune.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/operands.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

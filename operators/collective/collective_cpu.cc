@@ -11,7 +11,7 @@
 #include "operators/kit/dispatch.h"
 #include "operators/kit/whole_numbers.h"
 #include "operators/layout/layout.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -12,7 +12,7 @@
 #include "operators/conv/winograd/winograd.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -157,7 +157,7 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
 }
 
 // Adds the bias to the result, plane by plane.
-class BiasedKernel final : public Kernel, public Reorders {
+class BiasedKernel final : public Kernel {
  public:
   BiasedKernel(std::unique_ptr<DnnlKernel> kernel, const Dims& y, int threads)
       : kernel_(std::move(kernel)),

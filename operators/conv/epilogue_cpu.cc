@@ -3,8 +3,7 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/kit/widest.h"
-#include "runtime/parallel.h"
-#include "runtime/reorders.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -12,7 +11,7 @@ namespace {
 constexpr int64_t kGrain = 16384;
 
 template <class T>
-class WithEpilogue final : public Kernel, public Reorders {
+class WithEpilogue final : public Kernel {
  public:
   WithEpilogue(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
       : convolution_(std::move(convolution)),
@@ -34,7 +33,7 @@ class WithEpilogue final : public Kernel, public Reorders {
       add_up(y, args.out[ConvOut::sums].as<float>(), args.out[ConvOut::squares].as<float>());
   }
   std::size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
-  std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*convolution_); }
+  std::size_t reordered_bytes() const override { return convolution_->reordered_bytes(); }
   std::string describe() const override {
     ConvEpilogue after = does_;
     after.bias = false;  // it is the convolution's
@@ -84,7 +83,7 @@ class WithEpilogue final : public Kernel, public Reorders {
 
 // The convolution writes to the workspace, since the result may lie over z.
 template <class T>
-class WithAddition final : public Kernel, public Reorders {
+class WithAddition final : public Kernel {
  public:
   WithAddition(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
       : convolution_(std::move(convolution)),
@@ -107,7 +106,7 @@ class WithAddition final : public Kernel, public Reorders {
     });
   }
   std::size_t workspace_bytes() const override { return own_bytes_ + dx_.bytes(); }
-  std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*convolution_); }
+  std::size_t reordered_bytes() const override { return convolution_->reordered_bytes(); }
   std::string describe() const override { return convolution_->describe() + ", addition"; }
 
  private:

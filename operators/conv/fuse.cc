@@ -7,7 +7,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/conv/conv.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/conv/conv.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

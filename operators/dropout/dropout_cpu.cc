@@ -5,8 +5,8 @@
 #include "graph/random_stream.h"
 #include "operators/dropout/dropout.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/parallel.h"
 #include "runtime/philox.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

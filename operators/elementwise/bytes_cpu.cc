@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "operators/kit/dispatch.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 

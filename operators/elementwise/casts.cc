@@ -6,7 +6,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/kit/room.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "operators/kit/dispatch.h"
-#include "runtime/parallel.h"
-#include "runtime/places_in_tiles.h"
+#include "runtime/layout/places_in_tiles.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 #include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 // Logic, tests of floats, and rare arithmetic on a GPU.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "operators/kit/broadcast.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "operators/fill/fill.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/parallel.h"
 #include "runtime/philox.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

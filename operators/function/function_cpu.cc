@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/function/entries.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

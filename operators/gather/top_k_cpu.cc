@@ -9,7 +9,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/rank.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

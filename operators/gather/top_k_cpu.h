@@ -2,7 +2,7 @@
 // Part of this folder's CPU kernels.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 // Products of bfloat16 matrices by oneDNN, which accumulates in float32 and rounds once.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

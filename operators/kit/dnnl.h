@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "runtime/kernel.h"
-#include "runtime/parallel.h"
-#include "runtime/reorders.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 
@@ -85,7 +84,7 @@ void prepare_tiles();
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.
-class DnnlKernel final : public Kernel, public Reorders {
+class DnnlKernel final : public Kernel {
  public:
   explicit DnnlKernel(std::string description) : description_(std::move(description)) {}
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals shared by several rooms (runtime/kernel_table.h); those by type are in dispatch.h.
+// Refusals shared by several rooms (runtime/kernel/table.h); those by type are in dispatch.h.
 #pragma once
 
 #include <initializer_list>
 #include <vector>
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "operators/layout/layout.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 // Padded channel blocks (TensorDesc) in kernels of the CPU.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 #include "operators/kit/exponential.h"
 #include "operators/loss/focal.h"
 #include "operators/loss/labels.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

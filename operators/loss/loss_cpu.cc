@@ -7,7 +7,7 @@
 #include "operators/loss/focal.h"
 #include "operators/loss/labels.h"
 #include "operators/loss/loss.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

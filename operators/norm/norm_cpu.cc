@@ -8,7 +8,7 @@
 #include "operators/kit/room.h"
 #include "operators/norm/norm.h"
 #include "operators/norm/rows.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_places.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

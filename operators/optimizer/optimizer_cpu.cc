@@ -11,7 +11,7 @@
 #include "operators/optimizer/update_elements.h"
 #include "operators/optimizer/written_copies.h"
 #include "runtime/finite.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "operators/optimizer/update_order.h"
-#include "runtime/places_in_tiles.h"
+#include "runtime/layout/places_in_tiles.h"
 
 namespace lockstep {
 

@@ -12,7 +12,7 @@
 
 #include "graph/half.h"
 #include "operators/optimizer/squares.h"
-#include "runtime/places_in_tiles.h"
+#include "runtime/layout/places_in_tiles.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/pool/pool.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

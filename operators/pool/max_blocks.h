@@ -4,7 +4,7 @@
 #pragma once
 
 #include "operators/kit/dispatch.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/pool/pool.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

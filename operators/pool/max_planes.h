@@ -3,7 +3,7 @@
 // channels lie in blocks. The first of equals is the maximum, and NaN is above all.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

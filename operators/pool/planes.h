@@ -7,7 +7,7 @@
 
 #include "operators/pool/max_loops.h"
 #include "operators/pool/pool.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 

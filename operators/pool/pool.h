@@ -8,7 +8,7 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "operators/kit/window.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

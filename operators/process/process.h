@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "operators/collective/collective.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

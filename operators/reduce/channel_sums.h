@@ -7,7 +7,7 @@
 #pragma once
 
 #include "graph/op.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

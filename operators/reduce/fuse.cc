@@ -7,7 +7,7 @@
 #include "graph/passes/copy.h"
 #include "operators/kit/room.h"
 #include "operators/reduce/channel_sums.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 
 namespace lockstep {
 namespace {

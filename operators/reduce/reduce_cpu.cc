@@ -13,7 +13,7 @@
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 #include "operators/reduce/running.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/resident/resident.h"
-#include "runtime/parallel.h"
-#include "runtime/windows.h"
+#include "runtime/kernel/windows.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include "operators/kit/dnnl.h"
 #include "operators/rnn/cells_cpu.h"
 #include "operators/rnn/sizes.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include "operators/rnn/grad_cpu.h"
 
 #include "operators/rnn/direction_cpu.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

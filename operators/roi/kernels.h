@@ -2,7 +2,7 @@
 // The factories of the CPU kernels, which roi_cpu.cc lists.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 #include "operators/roi/kernels.h"
 #include "operators/roi/place.h"
 #include "operators/roi/sampling.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -9,7 +9,7 @@
 #include "operators/kit/dispatch.h"
 #include "operators/roi/kernels.h"
 #include "operators/roi/taps.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

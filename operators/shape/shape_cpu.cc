@@ -9,7 +9,7 @@
 #include "operators/layout/layout.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

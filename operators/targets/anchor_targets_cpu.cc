@@ -8,7 +8,7 @@
 #include "operators/targets/draws.h"
 #include "operators/targets/kernels_cpu.h"
 #include "operators/targets/truth.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/exec/bound_plan.h"
 
-#include "runtime/windows.h"
+#include "runtime/kernel/windows.h"
 
 namespace lockstep {
 

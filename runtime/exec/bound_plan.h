@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runtime/exec/arena_pool.h"
+#include "runtime/exec/states.h"
 #include "runtime/plan/plan.h"
-#include "runtime/state/states.h"
 
 namespace lockstep {
 

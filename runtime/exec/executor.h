@@ -14,9 +14,9 @@
 #include "runtime/exec/arena_pool.h"
 #include "runtime/exec/bound_plan.h"
 #include "runtime/exec/masks.h"
+#include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"
 #include "runtime/plan/plan.h"
-#include "runtime/state/states.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

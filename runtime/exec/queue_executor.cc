@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "graph/error.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

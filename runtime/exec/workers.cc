@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "graph/error.h"
-#include "runtime/parallel.h"
-#include "runtime/try_threads.h"
+#include "runtime/threads/parallel.h"
+#include "runtime/threads/try_threads.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/exec/neighbours.h"
+#include "runtime/threads/neighbours.h"
 
 namespace lockstep {
 

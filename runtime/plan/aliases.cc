@@ -5,7 +5,7 @@
 #include <climits>
 #include <cstring>
 
-#include "runtime/windows.h"
+#include "runtime/kernel/windows.h"
 
 namespace lockstep {
 namespace {

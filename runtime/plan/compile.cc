@@ -8,7 +8,7 @@
 #include "graph/passes/bind.h"
 #include "graph/passes/postpone.h"
 #include "graph/step_fetches.h"
-#include "runtime/parallel.h"
+#include "runtime/kernel/rewrite.h"
 #include "runtime/plan/aliases.h"
 #include "runtime/plan/arenas.h"
 #include "runtime/plan/fixed.h"
@@ -18,7 +18,7 @@
 #include "runtime/plan/requests.h"
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
-#include "runtime/rewrite.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

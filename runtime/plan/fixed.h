@@ -21,8 +21,8 @@ struct FixedPart {
 };
 
 // `results`: values that others read after a run. `copies`: of states, that rewrites keep
-// (runtime/rewrite.h); their makers come first, too. A plan that is fed nothing has no fixed part
-// but these: it runs once.
+// (runtime/kernel/rewrite.h); their makers come first, too. A plan that is fed nothing has no fixed
+// part but these: it runs once.
 FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
                                const std::vector<Value>& results,
                                const std::vector<Binding>& copies);

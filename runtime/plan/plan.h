@@ -9,7 +9,7 @@
 
 #include "graph/literal.h"
 #include "runtime/device.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 #include "runtime/tensor.h"
 
 namespace lockstep {

@@ -7,8 +7,6 @@
 #include <map>
 #include <sstream>
 
-#include "runtime/reorders.h"
-
 namespace lockstep {
 
 std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step) {
@@ -23,7 +21,7 @@ namespace {
 
 bool is_reorder(const PlanStep& step) { return step.type == "Reorder"; }
 std::size_t reordered_within(const PlanStep& step) {
-  return is_reorder(step) ? 0 : reordered_bytes(*step.kernel);
+  return is_reorder(step) ? 0 : step.kernel->reordered_bytes();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/device.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -9,6 +9,7 @@
 #include "graph/step_fetches.h"
 #include "runtime/finite.h"
 #include "runtime/state/accelerators.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

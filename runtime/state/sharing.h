@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "graph/passes/share.h"
+#include "runtime/exec/states.h"
 #include "runtime/plan/plan.h"
-#include "runtime/state/states.h"
 
 namespace lockstep {
 

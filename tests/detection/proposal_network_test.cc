@@ -9,8 +9,8 @@
 #include "models/detection/rpn.h"
 #include "operators/all.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
 #include "runtime/plan/compile.h"
-#include "runtime/state/states.h"
 #include "tests/support/golden.h"
 
 namespace lockstep::testing {

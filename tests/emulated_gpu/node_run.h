@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep::testing {
 

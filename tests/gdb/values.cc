@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/op.h"
-#include "runtime/filter_tiles.h"
+#include "runtime/layout/filter_tiles.h"
 #include "runtime/tensor.h"
 
 using namespace lockstep;

@@ -2,7 +2,6 @@
 // Convolutions of bfloat16 by matrix tiles against float64.
 #include <gtest/gtest.h>
 
-#include "runtime/reorders.h"
 #include "tests/support/threads.h"
 #include "tests/support/tile_case.h"
 
@@ -123,7 +122,7 @@ TEST_F(Amx, TakesRowMajorFilters) {
     const KernelRequest request = one.request(pass, 1, false);
     EXPECT_TRUE(one.run(pass, request) == one.run(pass, one.request(pass, 1)));
     const auto bytes = [&](const KernelRequest& r) {
-      return reordered_bytes(*tile_candidate(pass, "AMX").prepare(r));
+      return tile_candidate(pass, "AMX").prepare(r)->reordered_bytes();
     };
     const bool moves = pass != Pass::grad_w;
     EXPECT_EQ(bytes(request), moves ? 2 * request.in[1].bytes() : 0U);

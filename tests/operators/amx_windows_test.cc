@@ -2,7 +2,6 @@
 // First convolutions of networks by matrix tiles against float64.
 #include <gtest/gtest.h>
 
-#include "runtime/reorders.h"
 #include "tests/support/threads.h"
 #include "tests/support/tile_case.h"
 
@@ -124,7 +123,7 @@ TEST_F(AmxWindows, AreChosenForFewChannels) {
     const KernelRequest request = window_request(one, pass, 1);
     const ChosenKernel chosen = table.choose(request);
     EXPECT_EQ(chosen.candidate, kWindows) << text_of(chosen.refused);
-    EXPECT_EQ(reordered_bytes(*chosen.kernel),
+    EXPECT_EQ(chosen.kernel->reordered_bytes(),
               pass == Pass::forward ? 2 * request.in[1].bytes() : 0U);
     const Layouts wished = table.wished_layouts(request);
     for (std::size_t i = 0; i < request.in.size(); ++i)

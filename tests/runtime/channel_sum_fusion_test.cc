@@ -10,7 +10,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/channel_sums.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/rewrite.h"
+#include "runtime/kernel/rewrite.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 

@@ -12,8 +12,8 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
+#include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
-#include "runtime/rewrite.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 

@@ -13,8 +13,8 @@
 #include "operators/activation/activation.h"
 #include "operators/conv/winograd/loops.h"
 #include "operators/elementwise/elementwise.h"
+#include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
-#include "runtime/rewrite.h"
 #include "tests/support/fold_net.h"
 
 namespace lockstep::testing {

@@ -17,8 +17,8 @@
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
+#include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
-#include "runtime/rewrite.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which candidate of a table a node gets, and what is said of the others.
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include "operators/all.h"
 #include "operators/cpu.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/host_kernel.h"
+#include "runtime/kernel/host_kernel.h"
+#include "runtime/kernel/wide_kernel.h"
 #include "runtime/plan/compile.h"
-#include "runtime/wide_kernel.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 

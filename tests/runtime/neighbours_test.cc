@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a session behaves as beside other programs. Times are given, none is measured.
-#include "runtime/exec/neighbours.h"
+#include "runtime/threads/neighbours.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep::testing {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "operators/elementwise/elementwise.h"
-#include "runtime/parallel.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
 #include "runtime/state/session.h"
+#include "runtime/threads/parallel.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"

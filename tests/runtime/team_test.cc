@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that share a kernel's work, and OpenMP's view of them.
-#include "runtime/team.h"
+#include "runtime/threads/team.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 extern "C" {
 void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags);

@@ -13,7 +13,7 @@
 #include "operators/all.h"
 #include "operators/cpu.h"
 #include "operators/fusions.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep::testing {
 

@@ -14,8 +14,9 @@
 #include "operators/shape/shape.h"
 #include "runtime/dist/gloo.h"
 #include "runtime/dist/rendezvous.h"
-#include "runtime/parallel.h"
 #include "runtime/state/session.h"
+#include "runtime/threads/cores.h"
+#include "runtime/threads/parallel.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/medians.h"
 

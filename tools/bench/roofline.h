@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 

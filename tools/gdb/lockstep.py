@@ -24,7 +24,7 @@ def text_of_dtype(dtype):
 
 
 def text_of_layout(channel_block):
-    """As text_of_layout of runtime/tensor.h and tiles_of of runtime/filter_tiles.h."""
+    """As text_of_layout of runtime/tensor.h and tiles_of of runtime/layout/filter_tiles.h."""
     if channel_block == 1:
         return ""
     if channel_block >= 0:

@@ -3,7 +3,7 @@
 // write channels last, a layout that plans for CPUs do not know. Threads do not change a bit.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

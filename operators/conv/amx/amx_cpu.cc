@@ -11,9 +11,8 @@
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
-#include "runtime/parallel.h"
-#include "runtime/places_in_tiles.h"
-#include "runtime/reorders.h"
+#include "runtime/layout/places_in_tiles.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -112,7 +111,7 @@ class Filters {
 };
 
 // A Conv, a FusedConv, or one of their gradients by the data.
-class AmxConvolution final : public Kernel, public Reorders {
+class AmxConvolution final : public Kernel {
  public:
   struct Operands {
     std::size_t source, bias, z;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "operators/conv/amx/planes.h"
-#include "runtime/filter_tiles.h"
+#include "runtime/layout/filter_tiles.h"
 
 namespace lockstep::amx {
 

@@ -2,7 +2,7 @@
 // What all candidates refuse that compute by matrix tiles.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

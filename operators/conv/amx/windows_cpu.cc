@@ -8,7 +8,6 @@
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
-#include "runtime/reorders.h"
 
 namespace lockstep {
 namespace {
@@ -62,7 +61,7 @@ void check_layouts(const ConvShapes& shapes) {
             text_of(shapes.y));
 }
 
-class AmxWindows final : public Kernel, public Reorders {
+class AmxWindows final : public Kernel {
  public:
   AmxWindows(const Windows& windows, Convolves passes, const TensorDesc& w,
              const ConvEpilogue& epilogue)

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "operators/conv/columns/loops.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

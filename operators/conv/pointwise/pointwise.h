@@ -4,7 +4,7 @@
 // Threads do not change a bit.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -7,7 +7,7 @@
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

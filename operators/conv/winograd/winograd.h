@@ -4,7 +4,7 @@
 #pragma once
 
 #include "operators/conv/winograd/loops.h"
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

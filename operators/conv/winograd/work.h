@@ -14,7 +14,7 @@
 
 #include "graph/error.h"
 #include "operators/conv/winograd/loops.h"
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep::winograd {
 

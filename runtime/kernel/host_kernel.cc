@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/host_kernel.h"
+#include "runtime/kernel/host_kernel.h"
 
 #include <algorithm>
 

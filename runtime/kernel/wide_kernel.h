@@ -3,7 +3,7 @@
 // are rounded once, to nearest. The reference for devices with 16-bit units.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/state/tiles.h"
+#include "runtime/layout/tiles.h"
 
 #include <cstring>
 
-#include "runtime/places_in_tiles.h"
+#include "runtime/layout/places_in_tiles.h"
 
 namespace lockstep {
 namespace {

@@ -11,8 +11,8 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/parallel.h"
-#include "runtime/team.h"
+#include "runtime/threads/parallel.h"
+#include "runtime/threads/team.h"
 
 extern "C" {
 void omp_set_num_threads(int threads);

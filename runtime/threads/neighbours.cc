@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/exec/neighbours.h"
+#include "runtime/threads/neighbours.h"
 
 #include <sched.h>
 
 #include <cstdlib>
 
-#include "runtime/device.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {

@@ -16,7 +16,7 @@ namespace lockstep {
 struct Known {
   std::set<std::string> values;       // they read these after a run
   std::vector<Binding> updates = {};  // state := value, done by the end of a run
-  // Of filters in tiles (runtime/filter_tiles.h), by value; none before layouts.
+  // Of filters in tiles (runtime/layout/filter_tiles.h), by value; none before layouts.
   std::map<std::string, int> filter_layouts = {};
   std::set<std::string> states = {};  // inputs that are not fed
   bool exact = false;                 // see KernelRequest

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/wide_kernel.h"
+#include "runtime/kernel/wide_kernel.h"
 
 #include <algorithm>
 #include <deque>
 
 #include "graph/half.h"
-#include "runtime/parallel.h"
-#include "runtime/reorders.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -68,7 +67,7 @@ KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) 
   return wide;
 }
 
-class WideKernel final : public Kernel, public Reorders {
+class WideKernel final : public Kernel {
  public:
   WideKernel(const KernelFactory& factory, const KernelRequest& request)
       : threads_(request.threads) {
@@ -104,7 +103,7 @@ class WideKernel final : public Kernel, public Reorders {
                args.out[i].desc.places(), threads_);
   }
   std::size_t workspace_bytes() const override { return bytes_; }
-  std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*kernel_); }
+  std::size_t reordered_bytes() const override { return kernel_->reordered_bytes(); }
   std::string describe() const override {
     const std::string how = kernel_->describe();
     return how.empty() ? "in float32" : how + ", in float32";

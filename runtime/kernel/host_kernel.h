@@ -4,7 +4,7 @@
 // device's kernels refuse, and operators it has no kernel for yet. The plan reports each.
 #pragma once
 
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

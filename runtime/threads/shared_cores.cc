@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/exec/shared_cores.h"
+#include "runtime/threads/shared_cores.h"
 
 #include <dirent.h>
 #include <fcntl.h>

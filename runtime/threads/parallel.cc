@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/parallel.h"
+#include "runtime/threads/parallel.h"
 
 #include <algorithm>
 #include <system_error>
 
-#include "runtime/team.h"
+#include "runtime/threads/team.h"
 
 namespace lockstep {
 namespace detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/try_threads.h"
+#include "runtime/threads/try_threads.h"
 
 #include <atomic>
 #include <exception>

@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "runtime/exec/shared_cores.h"
-#include "runtime/team.h"
+#include "runtime/threads/shared_cores.h"
+#include "runtime/threads/team.h"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/team.h"
+#include "runtime/threads/team.h"
 
 #include <pthread.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/state/states.h"
+#include "runtime/exec/states.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "graph/graph.h"
 #include "graph/limits.h"
 #include "graph/nearest.h"
-#include "runtime/state/tiles.h"
+#include "runtime/layout/tiles.h"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernel_table.h"
+#include "runtime/kernel/table.h"
 
 #include <algorithm>
 
