@@ -2,7 +2,6 @@
 #include "data/npy.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/shape.h"
 
-#include <array>
 #include <limits>
 #include <ostream>
 

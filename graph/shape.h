@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types, dimensions and shapes. A dimension is a number, or a symbol such as the batch size
+// Dimensions and shapes. A dimension is a number, or a symbol such as the batch size
 // N that is bound to a number by a plan.
 #pragma once
 
 #include <cstdint>
 #include <iosfwd>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace lockstep {

@@ -38,6 +38,9 @@ floor() {
 while IFS= read -r line; do
   complain "$line: what lies in no room of runtime may include layout/ and threads/ only"
 done < <(grep -nE '^#include "runtime/[a-z_]+/' runtime/*.* | grep -vE '"runtime/(layout|threads)/')
+while IFS= read -r line; do
+  complain "$line: runtime/layout and runtime/threads may include nothing else of runtime"
+done < <(grep -nE '^#include "runtime/[a-z_]+\.' runtime/layout/*.* runtime/threads/*.*)
 floor runtime layout ''
 floor runtime threads ''
 floor runtime kernel 'layout/|threads/'

@@ -23,7 +23,7 @@ struct Workspace {
   }
 };
 
-bool lies_last(const TensorDesc& x) { return x.channel_block > 1; }
+bool lies_last(const TensorDesc& x) { return x.layout.is_channels_last(); }
 const char* description_of(const TensorDesc& x) { return lies_last(x) ? "channels last" : ""; }
 
 template <class T, class Tiles, int kCount, bool kAdds>

@@ -10,9 +10,9 @@ ChannelGroups::ChannelGroups(const TensorDesc& x)
       channels(x.dims[1]),
       plane(x.count() / std::max<int64_t>(1, images * channels)) {
   image_pitch = channels * plane;
-  if (x.channel_block > 1) {
+  if (x.block() > 1) {
     in_blocks = true;
-    lanes = x.channel_block;
+    lanes = static_cast<int>(x.block());
     groups = (channels + lanes - 1) / lanes;
     pitch = lanes;
     group_pitch = plane * lanes;

@@ -31,8 +31,8 @@ std::unique_ptr<Kernel> for_passes(const TensorDesc& x, bool relu, bool clip, co
     return make.template operator()<T, kLanes, Ending::none>();
   };
   return dispatch<Normalised>(x.dtype, [&]<class T>() {
-    return x.channel_block == 16 ? with_lanes.template operator()<T, 16>()
-                                 : with_lanes.template operator()<T, 8>();
+    return x.layout.block() == 16 ? with_lanes.template operator()<T, 16>()
+                                  : with_lanes.template operator()<T, 8>();
   });
 }
 

@@ -61,11 +61,6 @@ dnnl::convolution_forward::primitive_desc forward_desc(const DnnlProblem& proble
   return described(problem, [&](const DnnlProblem& p) { return forward_desc_of(p, bias); });
 }
 
-// A primitive's layout in the plan's terms; row-major if it has none.
-int wished(const dnnl::memory::desc& desc, const Dims& dims) {
-  return std::max(1, channel_block_of(desc, dims));
-}
-
 ConvAttrs attrs_of(const KernelRequest& request) {
   AttributeReader reader = request.attributes();
   return read_conv(reader);
@@ -80,8 +75,8 @@ Layouts forward_wish(const KernelRequest& request) {
   DnnlProblem p = forward_problem(request);
   auto desc = forward_desc(p, read_epilogue(request).bias);
   Layouts layouts = row_major(request);
-  layouts.in[ConvIn::x] = wished(desc.src_desc(), p.x);
-  layouts.out[ConvOut::y] = wished(desc.dst_desc(), p.y);
+  layouts.in[ConvIn::x] = image_layout_of(desc.src_desc(), p.x);
+  layouts.out[ConvOut::y] = image_layout_of(desc.dst_desc(), p.y);
   layouts.in[ConvIn::w] = p.wished_filters(desc.weights_desc());
   lay_z_as_result(request, layouts);
   return layouts;
@@ -143,12 +138,15 @@ Layouts grad_x_wish(const KernelRequest& request) {
   DnnlProblem p = grad_x_problem(request);
   auto desc = grad_x_desc(p);
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
-  layouts.out[0] = wished(desc.diff_src_desc(), p.x);
+  layouts.in[ConvGradXIn::dy] = image_layout_of(desc.diff_dst_desc(), p.y);
+  layouts.out[0] = image_layout_of(desc.diff_src_desc(), p.x);
   // If no copy lies as the primitive wishes, the kernel reorders within, from tiles or rows.
-  const int filters = p.wished_filters(desc.weights_desc());
-  layouts.in[ConvGradXIn::w] =
-      only_copies_lie_in(filters) ? filters : std::min(request.in[ConvGradXIn::w].channel_block, 1);
+  const Layout filters = p.wished_filters(desc.weights_desc());
+  const Layout here = request.in[ConvGradXIn::w].layout;
+  if (!filters.may_hold_states())
+    layouts.in[ConvGradXIn::w] = filters;
+  else if (here.is_tiles())
+    layouts.in[ConvGradXIn::w] = here;
   return layouts;
 }
 
@@ -214,8 +212,8 @@ Layouts grad_w_wish(const KernelRequest& request) {
   DnnlProblem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradWIn::x] = wished(desc.src_desc(), p.x);
-  layouts.in[ConvGradWIn::dy] = wished(desc.diff_dst_desc(), p.y);
+  layouts.in[ConvGradWIn::x] = image_layout_of(desc.src_desc(), p.x);
+  layouts.in[ConvGradWIn::dy] = image_layout_of(desc.diff_dst_desc(), p.y);
   layouts.out[0] = p.wished_filters(desc.diff_weights_desc());
   return layouts;
 }

@@ -14,9 +14,10 @@ namespace {
 // The convolution of `x` with `w` to `y`; the request orders them by its kind.
 Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const Window& window,
                         const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
-  const bool last = std::max({x.channel_block, w.channel_block, y.channel_block}) > 1;
+  const bool last =
+      x.layout.is_channels_last() || w.layout.is_channels_last() || y.layout.is_channels_last();
   for (const TensorDesc* tensor : {&x, &w, &y})
-    check(!last || tensor->channel_block == tensor->dims[1] || tensor->dims[1] == 1,
+    check(!last || tensor->layout.is_channels_last() || tensor->dims[1] == 1,
           "convolutions of mixed layouts");
   Convolution c{kind,           x.dtype,          last, x.dims, w.dims, y.dims,
                 window.strides, window.dilations, {},   {}};
@@ -42,10 +43,10 @@ Layouts channels_last(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   Layouts layouts = row_major(request);
   if (type == DType::float32 && !request.tf32) return layouts;
-  auto wish = [](const std::vector<TensorDesc>& tensors, std::vector<int>& blocks) {
+  auto wish = [](const std::vector<TensorDesc>& tensors, std::vector<Layout>& layouts) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].dims.size() == 4 && tensors[i].count() > 0)
-        blocks[i] = static_cast<int>(tensors[i].dims[1]);
+        layouts[i] = Layout::channels_last(tensors[i].dims[1]);
   };
   wish(request.in, layouts.in);
   wish(request.out, layouts.out);

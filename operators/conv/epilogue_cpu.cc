@@ -55,7 +55,7 @@ class WithEpilogue final : public Kernel {
 
   // y lies as [images, blocks, plane, block].
   void add_up(const T* y, float* sums, float* squares) const {
-    const int64_t channels = y_.dims[1], block = y_.channel_block;
+    const int64_t channels = y_.dims[1], block = y_.block();
     const int64_t blocks = (channels + block - 1) / block;
     const int64_t plane = y_.count() / std::max<int64_t>(1, y_.dims[0] * channels);
     parallel_for(channels, kGrain / std::max<int64_t>(1, y_.dims[0] * plane) + 1, threads_,

@@ -46,16 +46,17 @@ struct DnnlProblem {
   dnnl::memory::desc any(const Dims& dims) const { return any_desc(dims, type); }
   // Likewise, or in channel blocks, unless most of them were padding.
   dnnl::memory::desc images(const Dims& dims) const {
-    return in_blocks && worth_padding(dims[1], 16) ? desc_of({type, dims, 16}) : any(dims);
+    return in_blocks && worth_padding(dims[1], 16) ? desc_of({type, dims, Layout::blocks(16)})
+                                                   : any(dims);
   }
   dnnl::memory::desc plain(const Dims& dims) const { return plain_desc(dims, type); }
   // Filters as they lie.
   dnnl::memory::desc filters(const TensorDesc& w) const {
-    return w.channel_block == 1 ? plain(plain_w) : desc_of(w);
+    return w.layout.is_rows() ? plain(plain_w) : desc_of(w);
   }
   // A primitive's layout of filters in the plan's terms.
-  int wished_filters(const dnnl::memory::desc& desc) const {
-    return plain_w == w ? filter_layout_of(desc, w) : 1;
+  Layout wished_filters(const dnnl::memory::desc& desc) const {
+    return plain_w == w ? filter_layout_of(desc, w) : Layout();
   }
 };
 

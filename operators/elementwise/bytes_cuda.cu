@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> prepare_table(const KernelRequest& request) {
   const TensorDesc &x = request.in[0], &y = request.out[0];
   const int64_t channels = x.dims[1], tables = request.in[1].dims[0];
   const int64_t plane = x.count() == 0 ? 1 : x.count() / (x.dims[0] * channels);
-  const bool innermost = y.channel_block > 1;
+  const bool innermost = y.layout.is_channels_last();
   const bool packs =
       x.count() > 0 && x.count() <= UINT32_MAX && plane % kNeighbours == 0 && tables <= kMostTables;
   if (packs && !innermost)
@@ -137,7 +137,7 @@ Layouts table_layouts(const KernelRequest& request) {
   const TensorDesc& to = request.out[0];
   const bool wide = to.dtype == DType::float32 && !request.tf32;
   if (convolved && !wide && to.dims.size() == kPictures && to.count() > 0)
-    layouts.out[0] = static_cast<int>(to.dims[1]);
+    layouts.out[0] = Layout::channels_last(to.dims[1]);
   return layouts;
 }
 

@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> cast_and_reorder(const KernelRequest& request) {
   const TensorDesc &from = request.in[0], &to = request.out[0];
   const int64_t channels = to.dims[1];
   const bool images =
-      from.channel_block == 1 && to.channel_block == channels && channels <= kMostOfImages;
+      from.layout.is_rows() && to.layout.is_channels_last() && channels <= kMostOfImages;
   return indexed(from, [&]<class Index>() {
     if (images)
       return make_kernel(
@@ -86,13 +86,13 @@ Layouts cast_layouts(const KernelRequest& request) {
   if ((!narrows(request) && !widens(request)) || from.dims.size() != 4 || from.count() == 0)
     return flat(request);
   Layouts layouts = row_major(request);
-  layouts.in[0] = from.channel_block;
-  if (narrows(request)) layouts.out[0] = static_cast<int>(from.dims[1]);
+  layouts.in[0] = from.layout;
+  if (narrows(request)) layouts.out[0] = Layout::channels_last(from.dims[1]);
   return layouts;
 }
 
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request) {
-  if (request.in[0].channel_block != request.out[0].channel_block) {
+  if (request.in[0].layout != request.out[0].layout) {
     if (narrows(request))
       return dispatch<NarrowFloats>(request.out[0].dtype, [&]<class To>() {
         return cast_and_reorder<float, DeviceType<To>>(request);

@@ -14,11 +14,11 @@ namespace lockstep {
 Rewritten fuse_casts(const Graph& graph, const Known& known);
 
 Op casts_op();
-// The channel block (TensorDesc) in which a GPU casts a parameter to 16 bits: weights go to units
-// that need channels last.
-inline int block_of_cast(const TensorDesc& x) {
+// The layout in which a GPU casts a parameter to 16 bits: weights go to units that need channels
+// last.
+inline Layout layout_of_cast(const TensorDesc& x) {
   const bool is_weight = x.dims.size() == 4 && x.count() > 0 && x.count() <= UINT32_MAX;
-  return is_weight ? static_cast<int>(x.dims[1]) : 1;
+  return is_weight ? Layout::channels_last(x.dims[1]) : Layout();
 }
 
 KernelEntry casts_cpu();

@@ -18,10 +18,10 @@ std::unique_ptr<Kernel> prepare_casts(const KernelRequest& request) {
   std::vector<std::optional<PlacesInTiles>> places(request.out.size());
   for (std::size_t k = 0; k < places.size(); ++k) {
     const TensorDesc &from = request.in[k], &to = request.out[k];
-    if (from.channel_block == to.channel_block) continue;
-    supported(from.channel_block == 1 && is_in_tiles(to.channel_block), "does not cast ",
-              text_of(from), " to ", text_of(to));
-    places[k].emplace(to);
+    if (from.layout == to.layout) continue;
+    supported(from.layout.is_rows() && to.layout.is_tiles(), "does not cast ", text_of(from),
+              " to ", text_of(to));
+    places[k].emplace(to.dims, to.layout.tiles());
   }
   return make_kernel(
       [places = std::move(places), threads = request.threads](const KernelArgs& args) {

@@ -50,7 +50,7 @@ CastTensor<To> cast_of(const Tensor& x, const Tensor& y) {
   const TensorDesc& to = y.desc;
   CastTensor<To> made{
       x.as<const float>(), y.as<To>(), to.count(), 1, 1, is_aligned(x.data) && is_aligned(y.data)};
-  if (to.channel_block == 1) return made;
+  if (to.layout.is_rows()) return made;
   made.channels = static_cast<uint32_t>(to.dims[1]);
   made.plane = static_cast<uint32_t>(to.count() / to.dims[0] / to.dims[1]);
   return made;
@@ -59,7 +59,7 @@ CastTensor<To> cast_of(const Tensor& x, const Tensor& y) {
 Layouts weights_channels_last(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   for (std::size_t k = 0; k < request.out.size(); ++k)
-    layouts.out[k] = block_of_cast(request.in[k]);
+    layouts.out[k] = layout_of_cast(request.in[k]);
   return layouts;
 }
 

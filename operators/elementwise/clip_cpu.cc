@@ -86,7 +86,7 @@ LayoutWish flat_beside_bounds(std::size_t first) {
     KernelRequest values = request;
     values.in.erase(values.in.begin() + static_cast<std::ptrdiff_t>(first), values.in.end());
     Layouts layouts = flat_padded(values);
-    layouts.in.resize(request.in.size(), 1);
+    layouts.in.resize(request.in.size());
     return layouts;
   };
 }

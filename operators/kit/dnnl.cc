@@ -34,18 +34,42 @@ DType dtype_of(const dnnl::memory::desc& desc) {
   return DType::undefined;
 }
 
-// The tiles in which oneDNN's convolutions read and write filters.
-const std::vector<std::pair<FilterTiles, dnnl::memory::format_tag>> kTiles{
-    {{16, Turned::no, Pairs::none}, dnnl::memory::format_tag::ABcd16b16a},
-    {{16, Turned::each, Pairs::none}, dnnl::memory::format_tag::ABcd16a16b},
-    {{16, Turned::all, Pairs::none}, dnnl::memory::format_tag::BAcd16a16b},
-    {{16, Turned::no, Pairs::flat}, dnnl::memory::format_tag::ABcd8b16a2b},
-    {{16, Turned::each, Pairs::flat}, dnnl::memory::format_tag::ABcd8a16b2a},
-    {{16, Turned::all, Pairs::flat}, dnnl::memory::format_tag::BAcd8a16b2a},
-    {{16, Turned::no, Pairs::deep}, dnnl::memory::format_tag::ABcd16b16a2b},
-    {{16, Turned::each, Pairs::deep}, dnnl::memory::format_tag::ABcd16a16b2a},
-    {{8, Turned::no, Pairs::none}, dnnl::memory::format_tag::ABcd8b8a},
-    {{8, Turned::each, Pairs::none}, dnnl::memory::format_tag::ABcd8a8b}};
+using Tag = dnnl::memory::format_tag;
+
+// What oneDNN calls a layout of tensors with so many dimensions.
+struct TaggedLayout {
+  Layout layout;
+  std::size_t dimensions;
+  Tag tag;
+};
+// The layouts in which oneDNN's kernels and a plan's tensors may lie. Wide blocks come first.
+const TaggedLayout kTagged[] = {{Layout::blocks(16), 3, Tag::aBc16b},
+                                {Layout::blocks(16), 4, Tag::aBcd16b},
+                                {Layout::blocks(16), 5, Tag::aBcde16b},
+                                {Layout::blocks(8), 3, Tag::aBc8b},
+                                {Layout::blocks(8), 4, Tag::aBcd8b},
+                                {Layout::blocks(8), 5, Tag::aBcde8b},
+                                {Layout::in({16, Turned::no, Pairs::none}), 4, Tag::ABcd16b16a},
+                                {Layout::in({16, Turned::each, Pairs::none}), 4, Tag::ABcd16a16b},
+                                {Layout::in({16, Turned::all, Pairs::none}), 4, Tag::BAcd16a16b},
+                                {Layout::in({16, Turned::no, Pairs::flat}), 4, Tag::ABcd8b16a2b},
+                                {Layout::in({16, Turned::each, Pairs::flat}), 4, Tag::ABcd8a16b2a},
+                                {Layout::in({16, Turned::all, Pairs::flat}), 4, Tag::BAcd8a16b2a},
+                                {Layout::in({16, Turned::no, Pairs::deep}), 4, Tag::ABcd16b16a2b},
+                                {Layout::in({16, Turned::each, Pairs::deep}), 4, Tag::ABcd16a16b2a},
+                                {Layout::in({8, Turned::no, Pairs::none}), 4, Tag::ABcd8b8a},
+                                {Layout::in({8, Turned::each, Pairs::none}), 4, Tag::ABcd8a8b}};
+
+// The first layout that `fits` and that `desc` describes; row-major if there is none.
+template <class Fits>
+Layout layout_of(const dnnl::memory::desc& desc, const Dims& dims, const Fits& fits) {
+  const DType dtype = dtype_of(desc);
+  for (const TaggedLayout& known : kTagged)
+    if (known.dimensions == dims.size() && fits(known.layout) &&
+        desc == dnnl::memory::desc(dims, data_type_of(dtype), known.tag))
+      return known.layout;
+  return Layout();
+}
 
 void check_status(dnnl_status_t status, const char* verb, const std::string& what) {
   if (status != dnnl_success)
@@ -92,45 +116,25 @@ std::string dnnl_floats(const KernelRequest& request) {
 bool multiplies_bfloat16_matrices() { return has(dnnl::cpu_isa::avx512_core_amx); }
 
 dnnl::memory::desc desc_of(const TensorDesc& tensor) {
-  if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
-  using Tag = dnnl::memory::format_tag;
-  if (is_in_tiles(tensor.channel_block)) {
-    const auto in = [&](Tag tag) -> dnnl::memory::desc {
-      return {tensor.dims, data_type_of(tensor.dtype), tag};
-    };
-    check(tensor.dims.size() == 4, "internal: tiles in ", tensor.dims.size(), " dimensions");
-    for (const auto& [tiles, tag] : kTiles)
-      if (tensor.channel_block == layout_of(tiles)) return in(tag);
-    fail("internal: filters lie as ", text_of(tensor));
-  }
-  // oneDNN's tags name the block, for each number of spatial dimensions.
-  const bool wide = tensor.channel_block == 16;
-  check(wide || tensor.channel_block == 8, "internal: channel blocks of ", tensor.channel_block);
-  const Tag tags[2][3] = {{Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b},
-                          {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b}};
-  check(tensor.dims.size() >= 3 && tensor.dims.size() <= 5, "internal: channel blocks in ",
-        tensor.dims.size(), " dimensions");
-  return {tensor.dims, data_type_of(tensor.dtype), tags[wide ? 1 : 0][tensor.dims.size() - 3]};
+  if (tensor.layout.is_rows()) return plain_desc(tensor.dims, tensor.dtype);
+  for (const TaggedLayout& known : kTagged)
+    if (known.layout == tensor.layout && known.dimensions == tensor.dims.size())
+      return {tensor.dims, data_type_of(tensor.dtype), known.tag};
+  fail("internal: oneDNN has no name for ", tensor);
 }
 
-int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
-  const DType dtype = dtype_of(desc);
-  if (desc == plain_desc(dims, dtype)) return 1;
-  for (int block : {16, 8})
-    if (dims.size() >= 3 && dims.size() <= 5 && worth_padding(dims[1], block) &&
-        desc == desc_of({dtype, dims, block}))
-      return block;
-  return 0;
+Layout image_layout_of(const dnnl::memory::desc& desc, const Dims& dims) {
+  if (desc == plain_desc(dims, dtype_of(desc))) return Layout();
+  return layout_of(desc, dims, [&](Layout layout) {
+    return layout.is_blocks() && worth_padding(dims[1], layout.block());
+  });
 }
 
-int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims) {
-  if (dims.size() != 4) return 1;
-  const DType dtype = dtype_of(desc);
-  for (const auto& [tiles, tag] : kTiles)
-    if (dims[0] % tiles.outputs() == 0 && dims[1] % tiles.inputs() == 0 &&
-        desc == desc_of({dtype, dims, layout_of(tiles)}))
-      return layout_of(tiles);
-  return 1;
+Layout filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims) {
+  return layout_of(desc, dims, [&](Layout layout) {
+    const FilterTiles tiles = layout.tiles();
+    return layout.is_tiles() && dims[0] % tiles.outputs() == 0 && dims[1] % tiles.inputs() == 0;
+  });
 }
 
 dnnl::memory DnnlKernel::bind(const dnnl::memory::desc& desc, Source source, std::size_t index) {

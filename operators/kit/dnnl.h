@@ -63,11 +63,11 @@ bool multiplies_bfloat16_matrices();
 
 // The same for a tensor in its own layout.
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
-// The channel block of `desc`: 1 for row-major, 0 for any other layout, and for blocks that would
-// mostly be padding.
-int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
-// The layout of filters of one group, if it is one of tiles without padding; else 1.
-int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
+// The layout of images in the plan's terms: row-major where these have none, and instead of blocks
+// that would mostly be padding.
+Layout image_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
+// Of filters of one group: tiles that they fill, or row-major.
+Layout filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 
 // Whether oneDNN's implementation of that name computes products of matrices, which one of the next
 // two functions prepares.

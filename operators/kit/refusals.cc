@@ -70,8 +70,8 @@ std::string not_empty(const KernelRequest& request) {
 Refusal whole_channels(std::size_t operand) {
   return [operand](const KernelRequest& request) -> std::string {
     const TensorDesc& x = request.in[operand];
-    if (x.channel_block == 1 || x.channel_block == x.dims[1]) return "";
-    return join("takes row-major images or whole channels, not blocks of ", x.channel_block);
+    if (x.block() == 1 || x.block() == x.dims[1]) return "";
+    return join("takes row-major images or whole channels, not blocks of ", x.block());
   };
 }
 

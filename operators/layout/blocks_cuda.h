@@ -15,8 +15,8 @@ struct Blocks {
       : channels(static_cast<Index>(from.dims[1])),
         plane(static_cast<Index>(from.count() == 0 ? 0
                                                    : from.count() / (from.dims[0] * from.dims[1]))),
-        from_block(static_cast<Index>(from.channel_block)),
-        to_block(static_cast<Index>(to.channel_block)) {}
+        from_block(static_cast<Index>(from.block())),
+        to_block(static_cast<Index>(to.block())) {}
 
   // The place for element i of the result, which is decoded by the result's blocks.
   __device__ Index from(Index i) const {
@@ -40,7 +40,7 @@ auto indexed(const TensorDesc& tensor, const Make& make) {
 }
 
 inline std::string text_of_blocks(const TensorDesc& from, const TensorDesc& to) {
-  return join(from.channel_block, " -> ", to.channel_block);
+  return join(from.block(), " -> ", to.block());
 }
 
 }  // namespace lockstep

@@ -2,47 +2,58 @@
 #include "operators/layout/layout.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {
 
-// True if the tensor can be laid out in blocks of `block` channels, or in tiles.
-bool takes_blocks(const TensorDesc& tensor, int block, LastBlock last) {
-  if (is_in_tiles(block)) {
-    const FilterTiles tiles = tiles_of(block);
+// True if the tensor can be laid out so, which is not row-major.
+bool may_lie(const TensorDesc& tensor, Layout layout, LastBlock last) {
+  if (layout.is_tiles()) {
+    const FilterTiles tiles = layout.tiles();
     return tensor.dims.size() == 4 && tensor.dims[0] % tiles.outputs() == 0 &&
            tensor.dims[1] % tiles.inputs() == 0;
   }
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
          tensor.dims.size() >= 3 && tensor.dims.size() <= 5 &&
-         (last == LastBlock::padded || tensor.dims[1] % block == 0);
+         (last == LastBlock::padded || tensor.dims[1] % layout.block() == 0);
+}
+
+// Of the layouts of two operands: blocks rather than tiles, wide rather than narrow ones, and
+// plain rather than turned tiles.
+bool is_preferred(Layout layout, Layout to) {
+  if (!layout.is_tiles() || !to.is_tiles()) return layout > to;
+  const auto form = [](const FilterTiles& tiles) {
+    return std::tuple(tiles.pairs, tiles.turned, tiles.side);
+  };
+  return form(layout.tiles()) < form(to.tiles());
 }
 
 Layouts flat_layouts(const KernelRequest& request, LastBlock last) {
   // A collective may lack results.
   const auto made = std::ranges::find_if(request.out, &TensorDesc::present);
   const Dims& shape = made->dims;
-  int block = 1;
+  Layout layout;
   for (const TensorDesc& operand : request.in)
-    if (const int other = operand.channel_block;
-        operand.dims == shape && other != 1 && (block == 1 || other > block))
-      block = other;
+    if (operand.dims == shape && !operand.layout.is_rows() &&
+        (layout.is_rows() || is_preferred(operand.layout, layout)))
+      layout = operand.layout;
   auto fits = [&](const TensorDesc& tensor) {
-    return !tensor.present() || (tensor.dims == shape && takes_blocks(tensor, block, last)) ||
+    return !tensor.present() || (tensor.dims == shape && may_lie(tensor, layout, last)) ||
            (last == LastBlock::whole && tensor.dims != shape && tensor.count() == 1);
   };
-  if (block == 1 || !std::all_of(request.in.begin(), request.in.end(), fits) ||
+  if (layout.is_rows() || !std::all_of(request.in.begin(), request.in.end(), fits) ||
       !std::all_of(request.out.begin(), request.out.end(), fits))
     return row_major(request);
-  auto blocks = [&](const std::vector<TensorDesc>& tensors) {
-    std::vector<int> all;
+  auto alike = [&](const std::vector<TensorDesc>& tensors) {
+    std::vector<Layout> all;
     for (const TensorDesc& tensor : tensors)
-      all.push_back(tensor.present() && tensor.dims == shape ? block : 1);
+      all.push_back(tensor.present() && tensor.dims == shape ? layout : Layout());
     return all;
   };
-  return {blocks(request.in), blocks(request.out)};
+  return {alike(request.in), alike(request.out)};
 }
 
 }  // namespace
@@ -58,14 +69,14 @@ LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::s
                     LastBlock last) {
   return [in, out, last](const KernelRequest& request) {
     Layouts layouts = row_major(request);
-    int block = 1;
-    for (std::size_t i : in) block = std::max(block, request.in[i].channel_block);
+    Layout widest;  // of blocks
+    for (std::size_t i : in) widest = std::max(widest, request.in[i].layout);
     for (std::size_t i : in)
-      if (!takes_blocks(request.in[i], block, last)) return layouts;
+      if (!may_lie(request.in[i], widest, last)) return layouts;
     for (std::size_t i : out)
-      if (!takes_blocks(request.out[i], block, last)) return layouts;
-    for (std::size_t i : in) layouts.in[i] = block;
-    for (std::size_t i : out) layouts.out[i] = block;
+      if (!may_lie(request.out[i], widest, last)) return layouts;
+    for (std::size_t i : in) layouts.in[i] = widest;
+    for (std::size_t i : out) layouts.out[i] = widest;
     return layouts;
   };
 }

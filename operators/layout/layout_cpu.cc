@@ -5,14 +5,13 @@
 namespace lockstep {
 namespace {
 
-std::string text_of_block(int block) {
-  return is_in_tiles(block) ? text_of_layout(block).substr(1) : join(block);
+std::string text_of_block(const TensorDesc& tensor) {
+  return tensor.layout.is_tiles() ? text_of(tensor.layout.tiles()) : join(tensor.block());
 }
 
 std::unique_ptr<Kernel> prepare_reorder(const KernelRequest& request) {
-  auto kernel =
-      std::make_unique<DnnlKernel>(join(text_of_block(request.in[0].channel_block), " -> ",
-                                        text_of_block(request.out[0].channel_block)));
+  auto kernel = std::make_unique<DnnlKernel>(
+      join(text_of_block(request.in[0]), " -> ", text_of_block(request.out[0])));
   kernel->move(0, desc_of(request.in[0]), desc_of(request.out[0]));
   return kernel;
 }

@@ -30,7 +30,7 @@ Candidate keeping_zeros(Candidate candidate) {
 void clear_padding(const Tensor& tensor) {
   const TensorDesc& desc = tensor.desc;
   if (!desc.padded()) return;
-  const int64_t block = desc.channel_block, own = desc.dims[1] % block;
+  const int64_t block = desc.block(), own = desc.dims[1] % block;
   const int64_t blocks = desc.dims[1] / block + 1;
   const int64_t plane = desc.count() / (desc.dims[0] * desc.dims[1]);
   const auto size = static_cast<int64_t>(size_of(desc.dtype));

@@ -18,7 +18,7 @@ struct Copy {
   Value param;
   std::size_t number;  // of the parameter in its update
   DType type;
-  int layout;
+  Layout layout;
 };
 
 class CopyKeeper {
@@ -78,23 +78,23 @@ class CopyKeeper {
       for (const int user : from_.consumers(param)) {
         const Node node = from_.node(user);
         if (node.replica() != update.replica() && !known_.one_memory) continue;
-        if (layout_of(param) != 1)
-          add_reorder(copies, {{}, param, k, DType::float32, 1}, node);
+        if (!layout_of(param).is_rows())
+          add_reorder(copies, {{}, param, k, DType::float32, {}}, node);
         else
-          add_cast(copies, {{}, param, k, DType::undefined, 1}, node);
+          add_cast(copies, {{}, param, k, DType::undefined, {}}, node);
       }
     }
     return copies;
   }
 
-  int layout_of(Value value) const {
+  Layout layout_of(Value value) const {
     const auto found = known_.filter_layouts.find(from_.name(value));
-    return found == known_.filter_layouts.end() ? 1 : found->second;
+    return found == known_.filter_layouts.end() ? Layout() : found->second;
   }
   // A reorder of a filter to tiles, which a copy can replace.
   bool lays_in_tiles(const Node& node) const {
     return node.type() == "Reorder" && node.domain() == kOwnDomain &&
-           is_in_tiles(layout_of(node.outputs()[0]));
+           layout_of(node.outputs()[0]).is_tiles();
   }
 
   // A cast, if its type is that of the copies found before: one copy for each layout in which
@@ -119,7 +119,7 @@ class CopyKeeper {
     if (!lays_in_tiles(reorder)) return;
     copy.values = {reorder.outputs()[0]};
     copy.layout = layout_of(copy.values[0]);
-    if (only_copies_lie_in(copy.layout)) add(copies, copy);
+    if (!copy.layout.may_hold_states()) add(copies, copy);
   }
 
   static void add(std::vector<Copy>& copies, const Copy& copy) {
@@ -204,7 +204,7 @@ class CopyKeeper {
       Count& count = counts[{from_.node(index).replica(), copies[0].type}];
       for (std::size_t c = 0; c < copies.size(); ++c) {
         count.params += c == 0 || copies[c].number != copies[c - 1].number;
-        count.tiled += is_in_tiles(copies[c].layout);
+        count.tiled += copies[c].layout.is_tiles();
       }
     }
     std::vector<std::string> notes;

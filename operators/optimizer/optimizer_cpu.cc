@@ -24,10 +24,10 @@ class GradientAndCopies {
   GradientAndCopies(const TensorDesc& param, const TensorDesc& gradient,
                     std::span<const TensorDesc> copies)
       : copies_(param, copies), order_(UpdateOrder::in_order(param.count())) {
-    if (gradient.channel_block != param.channel_block) {
-      supported(param.channel_block == 1 && is_in_tiles(gradient.channel_block),
-                "takes no gradient ", text_of(gradient), " of ", text_of(param));
-      gradient_.emplace(gradient);
+    if (gradient.layout != param.layout) {
+      supported(param.layout.is_rows() && gradient.layout.is_tiles(), "takes no gradient ",
+                text_of(gradient), " of ", text_of(param));
+      gradient_.emplace(gradient.dims, gradient.layout.tiles());
     }
     if (gradient_ || copies_.any_in_tiles_of_rows()) order_ = UpdateOrder::by_tiles(param.dims);
     if (gradient_) squares_ = Squares::of(gradient, order_);
@@ -193,16 +193,16 @@ Layouts update_wish(const KernelRequest& request) {
   const UpdatePlaces places = operands.places();
   Layouts layouts = row_major(request);
   for (std::size_t k = 0; k < places.params; ++k) {
-    const int block = request.in[places.gradient(k)].channel_block;
-    if (block != request.in[places.param(k)].channel_block) {
-      if (kMany && is_in_tiles(block)) layouts.in[places.gradient(k)] = block;
+    const Layout layout = request.in[places.gradient(k)].layout;
+    if (layout != request.in[places.param(k)].layout) {
+      if (kMany && layout.is_tiles()) layouts.in[places.gradient(k)] = layout;
       continue;
     }
-    layouts.in[places.gradient(k)] = layouts.in[places.param(k)] = block;
-    layouts.out[places.new_param(k)] = block;
+    layouts.in[places.gradient(k)] = layouts.in[places.param(k)] = layout;
+    layouts.out[places.new_param(k)] = layout;
     for (std::size_t s = 0; s < places.slots; ++s)
-      layouts.in[places.slot(s, k)] = layouts.out[places.new_slot(s, k)] = block;
-    if (!kMany) layouts.out[UpdatePlaces::kStep] = block;
+      layouts.in[places.slot(s, k)] = layouts.out[places.new_slot(s, k)] = layout;
+    if (!kMany) layouts.out[UpdatePlaces::kStep] = layout;
   }
   return layouts;
 }

@@ -66,8 +66,8 @@ LaidBeside laid(const Tensor& gradient, const Tensor* copy) {
   if (dims.size() < 3 || gradient.count() == 0) return made;
   made.channels = static_cast<uint32_t>(dims[1]);
   made.plane = static_cast<uint32_t>(gradient.count() / dims[0] / dims[1]);
-  made.gradient_last = made.plane > 1 && gradient.desc.channel_block > 1;
-  made.copy_last = made.plane > 1 && copy && copy->desc.channel_block > 1;
+  made.gradient_last = made.plane > 1 && gradient.desc.layout.is_channels_last();
+  made.copy_last = made.plane > 1 && copy && copy->desc.layout.is_channels_last();
   return made;
 }
 
@@ -131,13 +131,12 @@ Layouts laid_beside(const KernelRequest& request) {
   const auto places = UpdatePlaces::of_many(Rule::kSlots, n, copies.size());
   for (std::size_t k = 0; k < n; ++k) {
     const TensorDesc& gradient = request.in[places.gradient(k)];
-    if (gradient.channel_block > 1 && gradient.channel_block == gradient.dims[1] &&
-        gradient.count() <= UINT32_MAX)
-      layouts.in[places.gradient(k)] = gradient.channel_block;
+    if (gradient.layout.is_channels_last() && gradient.count() <= UINT32_MAX)
+      layouts.in[places.gradient(k)] = gradient.layout;
   }
   for (std::size_t c = 0; c < copies.size(); ++c)
     layouts.out[places.new_copy(c)] =
-        block_of_cast(request.in[places.param(static_cast<std::size_t>(copies[c]))]);
+        layout_of_cast(request.in[places.param(static_cast<std::size_t>(copies[c]))]);
   return layouts;
 }
 

@@ -33,13 +33,13 @@ void each_place(const FilterTiles& tiles, Step step, const Move& move) {
 }  // namespace
 
 std::optional<Squares> Squares::of(const TensorDesc& filter, const UpdateOrder& order) {
-  if (tiles_of(filter.channel_block).side != kSide || !order.has_short_rows()) return std::nullopt;
+  if (filter.layout.tiles().side != kSide || !order.has_short_rows()) return std::nullopt;
   return Squares(filter);
 }
 
 Squares::Squares(const TensorDesc& filter)
-    : places_(filter),
-      tiles_(tiles_of(filter.channel_block)),
+    : places_(filter.dims, filter.layout.tiles()),
+      tiles_(filter.layout.tiles()),
       is_narrow_(size_of(filter.dtype) == sizeof(uint16_t)) {}
 
 // body(a number of an element's size, first element of rows, first place, from one input to the

@@ -9,6 +9,7 @@
 
 #include "operators/optimizer/update_order.h"
 #include "runtime/layout/places_in_tiles.h"
+#include "runtime/tensor.h"
 
 namespace lockstep {
 

@@ -30,11 +30,11 @@ void write_turned(const float* from, const TensorDesc& copy, float* to, int64_t 
   static_assert(kElementsAtOnce % kTile == 0);
   const Dims& dims = copy.dims;
   const int64_t outputs = dims[0] / kSide, inputs = dims[1] / kSide, plane = dims[2] * dims[3];
-  const bool exchanged = tiles_of(copy.channel_block).turned == Turned::all;
+  const FilterTiles tiles = copy.layout.tiles();
   for (int64_t done = 0; done < count; done += kTile) {
     const int64_t tile = (first + done) / kTile, place = tile % plane, row = tile / plane;
-    const int64_t other = (row % inputs * outputs + row / inputs) * plane + place;
-    write_turned_tile<kSide>(from + done, to + (exchanged ? other : tile) * kTile);
+    const int64_t other = tiles.tile(row / inputs, row % inputs, outputs, inputs, plane) + place;
+    write_turned_tile<kSide>(from + done, to + other * kTile);
   }
 }
 
@@ -58,11 +58,11 @@ class PieceRows {
 class WrittenCopy {
  public:
   WrittenCopy(const TensorDesc& param, const TensorDesc& copy) {
-    if (copy.channel_block == param.channel_block) return;
-    const FilterTiles tiles = tiles_of(copy.channel_block);
-    if (param.channel_block == 1 && is_in_tiles(copy.channel_block))
-      places_.emplace(copy);
-    else if (copy.dtype == DType::float32 && is_in_tiles(param.channel_block) &&
+    if (copy.layout == param.layout) return;
+    const FilterTiles tiles = copy.layout.tiles();
+    if (param.layout.is_rows() && copy.layout.is_tiles())
+      places_.emplace(copy.dims, tiles);
+    else if (copy.dtype == DType::float32 && param.layout.is_tiles() && copy.layout.is_tiles() &&
              tiles.is_turned() && tiles.pairs == Pairs::none)
       turned_of_side_ = tiles.side;
     else

@@ -116,7 +116,7 @@ class MaxOfBlocksGrad final : public Kernel {
  public:
   explicit MaxOfBlocksGrad(const KernelRequest& request)
       : planes_(request, request.in[1].dims, request.in[0].dims),
-        block_(request.in[1].channel_block),
+        block_(request.in[1].layout.block()),
         one_(planes_, block_) {}
 
   void run(const KernelArgs& args) override {
@@ -187,16 +187,15 @@ class MaxOfWideBlocksGrad final : public Kernel {
 
 std::string not_blocks_of_planes(const KernelRequest& request) {
   int block = 1;
-  for (const TensorDesc& operand : request.in) block = std::max(block, operand.channel_block);
+  for (const TensorDesc& operand : request.in) block = std::max(block, operand.layout.block());
   if (block % 4 != 0) return "takes channel blocks of 4, 8 and so on";
   return not_plain_windows(request);
 }
 
 std::unique_ptr<Kernel> max_of_blocks_grad(const KernelRequest& request) {
-  const int block = request.in[0].channel_block;
-  supported(
-      block > 1 && block == request.in[1].channel_block && block == request.out[0].channel_block,
-      "takes operands in equal channel blocks");
+  const Layout layout = request.in[0].layout;
+  supported(layout.is_blocks() && layout == request.in[1].layout && layout == request.out[0].layout,
+            "takes operands in equal channel blocks");
   supported(!request.in[1].padded(), "takes channel blocks without padding");
   return dispatch<MaxOfBlocks>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
     if (block == max_pooled::kChannels && detail::widest_vectors() == detail::Vectors::avx512)

@@ -177,7 +177,8 @@ constexpr const char* kDescription = "channels last, in packs";
 
 bool takes_packs(const Window& window, const TensorDesc& x, const TensorDesc& y) {
   constexpr int64_t kMostOfGrid = 65535;
-  if (x.dims.size() != 4 || x.channel_block <= 1 || x.count() == 0 || y.count() == 0) return false;
+  if (x.dims.size() != 4 || !x.layout.is_channels_last() || x.count() == 0 || y.count() == 0)
+    return false;
   const auto pack = static_cast<int64_t>(16 / size_of(x.dtype));
   const auto fits_int = [](const TensorDesc& of) { return of.count() / of.dims[0] <= INT32_MAX; };
   const bool fits = x.dims[0] <= kMostOfGrid && x.dims[2] <= kMostOfGrid &&

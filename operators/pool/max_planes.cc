@@ -157,7 +157,7 @@ class GradientOfPlanes {
 
 std::string not_row_major_planes(const KernelRequest& request) {
   for (const TensorDesc& operand : request.in)
-    if (operand.channel_block > 1) return "takes row-major planes, not channel blocks";
+    if (operand.layout.is_blocks()) return "takes row-major planes, not channel blocks";
   return not_plain_windows(request);
 }
 

@@ -115,9 +115,9 @@ std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
 // dx is larger than dy by far, and others read it beside what lies in blocks.
 Layouts global_grad_wish(const KernelRequest& request) {
   const TensorDesc& dx = request.out[0];
-  const int block = std::max(request.in[0].channel_block, dx.channel_block);
-  if (block == 1 || dx.dims[1] % block != 0) return row_major(request);
-  return {{block}, {block}};
+  const Layout layout = std::max(request.in[0].layout, dx.layout);
+  if (!layout.is_blocks() || dx.dims[1] % layout.block() != 0) return row_major(request);
+  return {{layout}, {layout}};
 }
 
 std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {

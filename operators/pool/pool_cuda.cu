@@ -91,7 +91,7 @@ struct Planes {
   bool channels_last;
 
   explicit Planes(const TensorDesc& tensor)
-      : channels(tensor.dims[1]), channels_last(tensor.channel_block > 1) {}
+      : channels(tensor.dims[1]), channels_last(tensor.layout.is_channels_last()) {}
 
   // A place in a tensor with planes of `size`, and the same plane in a tensor of another size.
   struct At {
@@ -320,8 +320,8 @@ Layouts places_layouts(const KernelRequest& request) {
 }
 Layouts places_grad_layouts(const KernelRequest& request) {
   const TensorDesc &dy = request.in[0], &places = request.in[1];
-  const int block = std::max(dy.channel_block, places.channel_block);
-  return {{block, block}, {block}};
+  const Layout layout = std::max(dy.layout, places.layout);
+  return {{layout, layout}, {layout}};
 }
 
 std::unique_ptr<Kernel> average_grad_kernel(const KernelRequest& request, const PoolAttrs& attrs) {

@@ -85,16 +85,12 @@ inline int64_t axis_kept(const KernelRequest& request) {
   return std::ranges::find(is_reduced, false) - is_reduced.begin();
 }
 
-inline bool channels_last(const TensorDesc& x) {
-  return x.channel_block > 1 && x.channel_block == x.dims[1];
-}
-
 inline std::string not_by_channel_on_gpu(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
   if (const std::string why = no_sum_of_floats(request); !why.empty()) return why;
   const int64_t axis = axis_kept(request);
   if (axis < 0) return "keeps one dimension";
-  if (x.channel_block != 1 && !(axis == 1 && channels_last(x)))
+  if (!x.layout.is_rows() && !(axis == 1 && x.layout.is_channels_last()))
     return "takes rows, or channels last";
   if (is_channel_sums(request)) return "";
   return axis > 0 && x.count() > 0 ? "" : "takes what has rows";
@@ -102,8 +98,8 @@ inline std::string not_by_channel_on_gpu(const KernelRequest& request) {
 
 inline Layouts by_channel_layouts(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  if (channels_last(request.in[0]) && axis_kept(request) == 1)
-    layouts.in[0] = request.in[0].channel_block;
+  if (request.in[0].layout.is_channels_last() && axis_kept(request) == 1)
+    layouts.in[0] = request.in[0].layout;
   return layouts;
 }
 
@@ -115,7 +111,7 @@ inline std::unique_ptr<Kernel> prepare_by_channel(const KernelRequest& request) 
   return dispatch<TensorFloats>(x.dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     constexpr int kMany = kPack<T>;
-    if (x.channel_block > 1 || behind == 1 || x.count() == 0) {
+    if (x.layout.is_channels_last() || behind == 1 || x.count() == 0) {
       const TensorDesc rows{x.dtype, {before * behind, channels}};
       const char* const how = "by channel, channels last";
       if (channels % kMany == 0)

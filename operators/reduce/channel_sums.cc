@@ -37,7 +37,7 @@ void sums_of_block(const T* x, int64_t images, int64_t image_pitch, int64_t plan
 template <class T>
 std::unique_ptr<Kernel> sums_in_blocks(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
-  const int64_t images = x.dims[0], channels = x.dims[1], block = x.channel_block;
+  const int64_t images = x.dims[0], channels = x.dims[1], block = x.block();
   const int64_t blocks = (channels + block - 1) / block, plane = x.count() / (images * channels);
   return make_kernel(
       [=, threads = request.threads](const KernelArgs& args) {
@@ -56,13 +56,13 @@ std::unique_ptr<Kernel> sums_in_blocks(const KernelRequest& request) {
 }  // namespace
 
 std::string no_channel_sums(const KernelRequest& request) {
-  if (request.in[0].channel_block <= 1) return "takes channel blocks";
+  if (!request.in[0].layout.is_blocks()) return "takes channel blocks";
   return not_by_channel(request);
 }
 
 Layouts channel_sums_layouts(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[0] = request.in[0].channel_block;
+  layouts.in[0] = request.in[0].layout;
   return layouts;
 }
 

@@ -51,7 +51,7 @@ std::vector<ResizeLine> lines_of(const KernelRequest& request, const Dims& x, co
     line.region_start = roi[d];
     line.region_end = roi[x.size() + d];
   }
-  const int block = std::max(request.in[0].channel_block, request.out[0].channel_block);
+  const int64_t block = std::max(request.in[0].block(), request.out[0].block());
   if (block > 1) {
     supported(x[1] == block && y[1] == block,
               "takes row-major images or whole channels, not blocks of ", block);

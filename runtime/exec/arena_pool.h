@@ -29,10 +29,10 @@ class ArenaPool {
 
   std::byte* arena(std::size_t worker) const { return arenas_[worker].memory.get(); }
   std::byte* kept(std::size_t worker) const { return arenas_[worker].kept.get(); }
-  // What lies in the kept memory: what plans with that Plan::refresh_text make, of states as they
-  // were at that count of changes (States::changes). null: nobody can say, as during a run.
+  // The kept memory's values: which, and of states as they were at that count of changes
+  // (States::changes). null: nobody can say, as during a run.
   struct Kept {
-    std::shared_ptr<const std::string> text;
+    std::shared_ptr<const KeptIdentity> identity;
     uint64_t at = 0;
   };
   const Kept& held() const { return held_; }

@@ -7,6 +7,7 @@
 #include "runtime/exec/queue_executor.h"
 #include "runtime/exec/thread_executor.h"
 #include "runtime/finite.h"
+#include "runtime/plan/fixed.h"
 
 namespace lockstep {
 
@@ -48,8 +49,7 @@ bool Executor::begin_run() {
   if (!plan_.refresh.empty()) {
     const ArenaPool::Kept& held = arenas_->held();
     const auto changed = [&](int state) { return state_.changed(state) > held.at; };
-    const bool is_mine =
-        held.text == plan_.refresh_text || (held.text && *held.text == *plan_.refresh_text);
+    const bool is_mine = held.identity && *held.identity == *plan_.kept_identity;
     stale = !is_mine || std::any_of(refreshed_by_.begin(), refreshed_by_.end(), changed);
     arenas_->hold({});
   }
@@ -58,7 +58,7 @@ bool Executor::begin_run() {
 }
 
 void Executor::end_run() {
-  if (!plan_.refresh.empty()) arenas_->hold({plan_.refresh_text, state_.changes()});
+  if (!plan_.refresh.empty()) arenas_->hold({plan_.kept_identity, state_.changes()});
 }
 
 bool Executor::bind() {
@@ -108,7 +108,6 @@ void Executor::check_guards(std::size_t guard_bytes) const {
           fail("a kernel wrote outside '", slot.name, "' ", text_of(slot.desc));
       fail("a kernel wrote outside its workspace of ", block.bytes, " bytes");
     }
-  }
 }
 
 }  // namespace lockstep

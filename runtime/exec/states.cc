@@ -11,6 +11,15 @@
 #include "runtime/layout/tiles.h"
 
 namespace lockstep {
+namespace {
+
+TiledFilter tiled(const TensorDesc& desc) {
+  check(desc.layout.is_tiles() && desc.layout.may_hold_states(), "internal: a state lies as ",
+        desc);
+  return {desc.dims, desc.layout.tiles(), size_of(desc.dtype)};
+}
+
+}  // namespace
 
 States::States(std::vector<std::string> names, std::vector<TensorDesc> descs,
                Accelerator* accelerator, const std::vector<Device>& devices)
@@ -47,26 +56,26 @@ int States::number_of(const std::string& name) const {
 Literal States::read(const std::string& name) const {
   const Tensor& tensor = at(name);
   Literal value(tensor.desc.dtype, tensor.desc.dims);
-  if (tensor.desc.channel_block == 1)
+  if (tensor.desc.layout.is_rows())
     copy(value.bytes().data(), tensor.data, value.bytes().size());
   else
-    copy_to_row_major(value.bytes().data(), tensor);
+    tiled(tensor.desc).to_row_major(value.bytes().data(), tensor.data);
   return value;
 }
 
 Seen States::see(const std::string& name) const {
-  if (!accelerator_ && at(name).desc.channel_block == 1) return {at(name), {}};
+  if (!accelerator_ && at(name).desc.layout.is_rows()) return {at(name), {}};
   Seen seen{at(name), read(name)};
-  seen.tensor.desc.channel_block = 1;
+  seen.tensor.desc.layout = Layout();
   seen.tensor.data = seen.copy.bytes().data();
   return seen;
 }
 
 void States::put(const Tensor& tensor, const Literal& value) {
-  if (tensor.desc.channel_block == 1)
+  if (tensor.desc.layout.is_rows())
     copy(tensor.data, value.bytes().data(), value.bytes().size());
   else
-    copy_from_row_major(tensor, value.bytes().data());
+    tiled(tensor.desc).from_row_major(tensor.data, value.bytes().data());
 }
 
 void States::check_value(int number, const Literal& value) const {
@@ -122,15 +131,15 @@ void States::write_first(const std::string& name, const Tensor& rows) {
   check(tensor.desc.dtype == rows.desc.dtype && !held.empty() && held.size() == given.size() &&
             std::equal(held.begin() + 1, held.end(), given.begin() + 1) && given[0] <= held[0],
         "state '", name, "' is ", tensor.desc, ", but its first rows are ", rows.desc);
-  check(tensor.desc.channel_block == 1, "internal: rows of '", name, "', which lies in tiles");
+  check(tensor.desc.layout.is_rows(), "internal: rows of '", name, "', which lies in tiles");
   separate(number);
   copy(at(number).data, rows.data, rows.desc.bytes());
   note_change(number);
 }
 
-std::vector<int> States::layouts() const {
-  std::vector<int> layouts;
-  for (const int home : home_) layouts.push_back(at(home).desc.channel_block);
+std::vector<Layout> States::layouts() const {
+  std::vector<Layout> layouts;
+  for (const int home : home_) layouts.push_back(at(home).desc.layout);
   return layouts;
 }
 
@@ -184,9 +193,9 @@ void States::lay_out(const std::vector<TensorDesc>& descs) {
   bool changed = false;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     Tensor& tensor = tensors_[static_cast<std::size_t>(home_[i])];
-    if (!descs[i].present() || descs[i].channel_block == tensor.desc.channel_block) continue;
+    if (!descs[i].present() || descs[i].layout == tensor.desc.layout) continue;
     const Literal value = read(names_[i]);
-    tensor.desc.channel_block = descs[i].channel_block;
+    tensor.desc.layout = descs[i].layout;
     put(tensor, value);
     changed = true;
   }

@@ -46,8 +46,7 @@ class States {
   // than the state has. Does not count as a value that was set: a batch is no trained model.
   void write_first(const std::string& name, const Tensor& rows);
 
-  // How each state lies, as TensorDesc::channel_block. At first all are row-major.
-  std::vector<int> layouts() const;
+  std::vector<Layout> layouts() const;  // of each state; at first all are row-major
   // Moves values to these layouts; a desc that is not present leaves its state as it lies. Plans
   // for other layouts must not run after.
   void lay_out(const std::vector<TensorDesc>& descs);

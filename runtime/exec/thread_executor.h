@@ -3,6 +3,7 @@
 // of steps. No allocations, no names; a lock only for what goes wrong.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/training.h"
+#include "runtime/layout/layout.h"
 
 namespace lockstep {
 
@@ -16,8 +17,8 @@ namespace lockstep {
 struct Known {
   std::set<std::string> values;       // they read these after a run
   std::vector<Binding> updates = {};  // state := value, done by the end of a run
-  // Of filters in tiles (runtime/layout/filter_tiles.h), by value; none before layouts.
-  std::map<std::string, int> filter_layouts = {};
+  // Of filters in tiles, by value; none before layouts.
+  std::map<std::string, Layout> filter_layouts = {};
   std::set<std::string> states = {};  // inputs that are not fed
   bool exact = false;                 // see KernelRequest
   bool one_memory = false;            // any replica may write what others read

@@ -26,16 +26,15 @@ std::string refusal_of(const Candidate& candidate, const KernelRequest& request)
 
 KernelRequest laid_out(const KernelRequest& request, const Layouts& layouts) {
   KernelRequest changed = request;
-  for (std::size_t i = 0; i < changed.in.size(); ++i) changed.in[i].channel_block = layouts.in[i];
-  for (std::size_t i = 0; i < changed.out.size(); ++i)
-    changed.out[i].channel_block = layouts.out[i];
+  for (std::size_t i = 0; i < changed.in.size(); ++i) changed.in[i].layout = layouts.in[i];
+  for (std::size_t i = 0; i < changed.out.size(); ++i) changed.out[i].layout = layouts.out[i];
   return changed;
 }
 
 }  // namespace
 
 Layouts row_major(const KernelRequest& request) {
-  return {std::vector<int>(request.in.size(), 1), std::vector<int>(request.out.size(), 1)};
+  return {std::vector<Layout>(request.in.size()), std::vector<Layout>(request.out.size())};
 }
 
 std::string text_of(const std::vector<Refused>& refused) {

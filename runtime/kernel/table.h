@@ -24,10 +24,10 @@ constexpr std::nullptr_t anything = nullptr;  // the refusal of a candidate that
 
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
 
-// The channel block (see TensorDesc) that a kernel prefers for each operand and result.
+// The layout that a kernel prefers for each operand and result.
 struct Layouts {
-  std::vector<int> in;
-  std::vector<int> out;
+  std::vector<Layout> in;
+  std::vector<Layout> out;
   friend bool operator==(const Layouts&, const Layouts&) = default;
 };
 // Computes the preferred layouts from the request, which holds the operands' current layouts. A

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How filters may lie in tiles, [outputs / .., inputs / .., height, width, one tile], and the
-// number that stands for such a layout in TensorDesc::channel_block.
+// How filters may lie in tiles, [outputs / .., inputs / .., height, width, one tile].
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@
 namespace lockstep {
 
 // Whether outputs and inputs have changed places.
-enum class Turned { no, each, all };  // each: within a tile; all: among the tiles, too
+enum class Turned : uint8_t { no, each, all };  // each: within a tile; all: among the tiles, too
 // Products of 16-bit floats add pairs: two inputs of an output or, turned, two outputs of an input
 // lie together. Deep tiles have twice as many of these inputs or outputs.
-enum class Pairs { none, flat, deep };
+enum class Pairs : uint8_t { none, flat, deep };
 
 // `side` inputs by `side` outputs; the outputs of an input lie together or, turned, the inputs of
 // an output.
@@ -36,6 +35,13 @@ struct FilterTiles {
     return is_turned() ? together(input) : apart(input);
   }
 
+  // The number of a tile among all of a filter, which has `rows` tiles of outputs by `columns` of
+  // inputs for each of `plane` elements.
+  constexpr int64_t tile(int64_t row, int64_t column, int64_t rows, int64_t columns,
+                         int64_t plane) const {
+    return (turned == Turned::all ? column * rows + row : row * columns + column) * plane;
+  }
+
   friend constexpr bool operator==(const FilterTiles&, const FilterTiles&) = default;
 
  private:
@@ -44,21 +50,6 @@ struct FilterTiles {
     return pairs == Pairs::none ? i * side : i / 2 * 2 * side + i % 2;
   }
 };
-
-// Negative, as no channel block is.
-constexpr int layout_of(const FilterTiles& tiles) {
-  const int form = static_cast<int>(tiles.turned) + 3 * static_cast<int>(tiles.pairs);
-  return -(1000 * form + tiles.side);
-}
-constexpr bool is_in_tiles(int layout) { return layout < 0; }
-constexpr FilterTiles tiles_of(int layout) {
-  const int form = -layout / 1000;
-  return {-layout % 1000, static_cast<Turned>(form % 3), static_cast<Pairs>(form / 3)};
-}
-// States are row-major or lie in such tiles. In all others lie only copies of states and, with AMX,
-// gradients of filters.
-constexpr int tiles_of_side(int side) { return layout_of({.side = side}); }
-constexpr bool only_copies_lie_in(int layout) { return layout < -1000; }
 
 // "t16", "t16 turned", "t16 each turned", "t16 pairs turned", "t16x32 pairs".
 inline std::string text_of(const FilterTiles& tiles) {

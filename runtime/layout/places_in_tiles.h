@@ -6,30 +6,29 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "graph/literal.h"
+#include "runtime/layout/filter_tiles.h"
 
 namespace lockstep {
 
 class PlacesInTiles {
  public:
-  explicit PlacesInTiles(const TensorDesc& filter)
-      : plane_(filter.dims[2] * filter.dims[3]),
-        tile_(tiles_of(filter.channel_block).places()),
-        outputs_(static_cast<std::size_t>(filter.dims[0])),
-        inputs_(static_cast<std::size_t>(filter.dims[1])) {
-    const FilterTiles tiles = tiles_of(filter.channel_block);
-    const int64_t rows = (filter.dims[0] + tiles.outputs() - 1) / tiles.outputs(),
-                  columns = (filter.dims[1] + tiles.inputs() - 1) / tiles.inputs();
+  PlacesInTiles(const Dims& filter, const FilterTiles& tiles)
+      : plane_(filter[2] * filter[3]),
+        tile_(tiles.places()),
+        outputs_(static_cast<std::size_t>(filter[0])),
+        inputs_(static_cast<std::size_t>(filter[1])) {
+    const int64_t rows = (filter[0] + tiles.outputs() - 1) / tiles.outputs(),
+                  columns = (filter[1] + tiles.inputs() - 1) / tiles.inputs();
     count_ = rows * columns * plane_ * tile_;
-    const bool exchanged = tiles.turned == Turned::all;
-    const int64_t down = (exchanged ? 1 : columns) * plane_ * tile_;
-    const int64_t across = (exchanged ? rows : 1) * plane_ * tile_;
-    for (int64_t o = 0; o < filter.dims[0]; ++o)
+    for (int64_t o = 0; o < filter[0]; ++o)
       outputs_[static_cast<std::size_t>(o)] =
-          o / tiles.outputs() * down + tiles.place_of_output(o % tiles.outputs());
-    for (int64_t i = 0; i < filter.dims[1]; ++i)
+          tiles.tile(o / tiles.outputs(), 0, rows, columns, plane_) * tile_ +
+          tiles.place_of_output(o % tiles.outputs());
+    for (int64_t i = 0; i < filter[1]; ++i)
       inputs_[static_cast<std::size_t>(i)] =
-          i / tiles.inputs() * across + tiles.place_of_input(i % tiles.inputs());
+          tiles.tile(0, i / tiles.inputs(), rows, columns, plane_) * tile_ +
+          tiles.place_of_input(i % tiles.inputs());
   }
 
   int64_t plane() const { return plane_; }

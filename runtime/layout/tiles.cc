@@ -8,28 +8,32 @@
 namespace lockstep {
 namespace {
 
+// move(place in row-major order, place in tiles), in bytes.
 template <class Move>
-void each_bytes(const TensorDesc& desc, const Move& move) {
-  check(is_in_tiles(desc.channel_block) && !only_copies_lie_in(desc.channel_block) &&
-            desc.dims.size() == 4,
-        "internal: a state lies as ", text_of(desc));
-  const std::size_t size = size_of(desc.dtype);
-  PlacesInTiles(desc).each(0, desc.count(), [&](int64_t plain, int64_t laid) {
-    move(static_cast<std::size_t>(plain) * size, static_cast<std::size_t>(laid) * size, size);
-  });
+void each_element(const TiledFilter& filter, const Move& move) {
+  check(filter.dims.size() == 4, "internal: a state of ", filter.dims.size(),
+        " dimensions lies in ", filter.tiles);
+  const auto bytes = [&](int64_t element) {
+    return static_cast<std::size_t>(element) * filter.size;
+  };
+  PlacesInTiles(filter.dims, filter.tiles)
+      .each(0, element_count(filter.dims),
+            [&](int64_t plain, int64_t laid) { move(bytes(plain), bytes(laid)); });
 }
 
 }  // namespace
 
-void copy_to_row_major(void* to, const Tensor& from) {
-  each_bytes(from.desc, [&](std::size_t plain, std::size_t laid, std::size_t size) {
-    std::memcpy(static_cast<std::byte*>(to) + plain, from.as<std::byte>() + laid, size);
+void TiledFilter::to_row_major(void* to, const void* from) const {
+  each_element(*this, [&](std::size_t plain, std::size_t laid) {
+    std::memcpy(static_cast<std::byte*>(to) + plain, static_cast<const std::byte*>(from) + laid,
+                size);
   });
 }
 
-void copy_from_row_major(const Tensor& to, const void* from) {
-  each_bytes(to.desc, [&](std::size_t plain, std::size_t laid, std::size_t size) {
-    std::memcpy(to.as<std::byte>() + laid, static_cast<const std::byte*>(from) + plain, size);
+void TiledFilter::from_row_major(void* to, const void* from) const {
+  each_element(*this, [&](std::size_t plain, std::size_t laid) {
+    std::memcpy(static_cast<std::byte*>(to) + laid, static_cast<const std::byte*>(from) + plain,
+                size);
   });
 }
 

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters in tiles (TensorDesc::channel_block) and row-major, as others read and write them.
+// Filters moved between tiles and row-major order, as others read and write them.
 #pragma once
 
-#include "runtime/tensor.h"
+#include <cstddef>
+
+#include "graph/literal.h"
+#include "runtime/layout/filter_tiles.h"
 
 namespace lockstep {
 
-// Copies between the tensor, which may lie in tiles, and row-major elements.
-void copy_to_row_major(void* to, const Tensor& from);
-void copy_from_row_major(const Tensor& to, const void* from);
+// A filter whose elements have `size` bytes.
+struct TiledFilter {
+  const Dims& dims;
+  FilterTiles tiles;
+  std::size_t size;
+
+  void to_row_major(void* to, const void* from) const;
+  void from_row_major(void* to, const void* from) const;
+};
 
 }  // namespace lockstep

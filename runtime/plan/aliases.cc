@@ -203,7 +203,7 @@ class StorageAssigner {
            from.worker == plan_.slots[to].worker && last_use_[to] != kToTheEnd && !is_update(to) &&
            std::none_of(request_.updates.begin(), request_.updates.end(),
                         [&](const StateUpdate& update) { return update.state == from.index; }) &&
-           part->multiple() > 0 && part->multiple() % kAligned == 0 &&
+           part->multiple() > 0 && part->multiple() % aligned == 0 &&
            std::all_of(step.in.begin() + 1, step.in.end(), fed);
   }
 

@@ -56,7 +56,7 @@ class Compiler {
     lay_out_arenas(plan_, request_);  // 9. lifetimes, then offsets in one arena per worker
     if (in_host_memory()) check_arenas(plan_);
     plan_waits(plan_);  // 10. waits for other workers
-    plan_.refresh_text = refresh_text(plan_, bound);
+    plan_.kept_identity = kept_identity(plan_, bound);
     return std::move(plan_);
   }
 
@@ -121,8 +121,8 @@ class Compiler {
 
   Graph lay_out_tensors(Graph& bound) {
     LaidOut laid = request_.options.layouts ? lay_out(bound, request_) : in_rows(bound);
-    channel_block_ = std::move(laid.channel_block);
-    channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
+    layouts_ = std::move(laid.layouts);
+    layouts_.resize(static_cast<std::size_t>(laid.graph.value_count()));
     fetched_ = std::move(laid.fetched);
     updated_ = std::move(laid.updated);
     return rewrite_laid_out(std::move(laid.graph));
@@ -139,11 +139,11 @@ class Compiler {
   Graph rewrite_laid_out(Graph laid) {
     Known known{seen_by_others(), request_.updates};
     known.one_memory = in_host_memory();
-    std::unordered_map<std::string, int> block_of;
+    std::unordered_map<std::string, Layout> layout_of;
     for (int id = 0; id < laid.value_count(); ++id) {
       const std::string& name = laid.name({id});
-      const int block = block_of[name] = channel_block_[static_cast<std::size_t>(id)];
-      if (is_in_tiles(block)) known.filter_layouts.insert({name, block});
+      const Layout layout = layout_of[name] = layouts_[static_cast<std::size_t>(id)];
+      if (layout.is_tiles()) known.filter_layouts.insert({name, layout});
     }
     const auto names_of = [&](const std::vector<Value>& values) {
       std::vector<std::string> names;
@@ -154,10 +154,10 @@ class Compiler {
     const std::size_t before = kept_.size();
     laid = rewrite(std::move(laid), known, &Rewrites::after_layouts);
     for (std::size_t i = before; i < kept_.size(); ++i)
-      block_of[kept_[i].value] = block_of.at(kept_[i].state);
-    channel_block_.clear();
+      layout_of[kept_[i].value] = layout_of.at(kept_[i].state);
+    layouts_.clear();
     for (int id = 0; id < laid.value_count(); ++id)
-      channel_block_.push_back(block_of.at(laid.name({id})));
+      layouts_.push_back(layout_of.at(laid.name({id})));
     const auto find = [&](const std::vector<std::string>& names, std::vector<Value>& values) {
       std::ranges::transform(names, values.begin(),
                              [&](const std::string& name) { return laid.at(name); });
@@ -193,7 +193,7 @@ class Compiler {
     for (int id = 0; id < bound.value_count(); ++id) {
       Value value{id};
       Slot slot{bound.name(value),
-                {bound.dtype(value), to_dims(bound.shape(value)), channel_block_[id]},
+                {bound.dtype(value), to_dims(bound.shape(value)), layouts_[id]},
                 0,
                 Lives::in_arena,
                 -1};
@@ -312,7 +312,7 @@ class Compiler {
     Worker& runs = plan_.workers[worker];
     const StepPlace place{replicas, part, runs.device, runs.communicates() ? 1 : plan_.threads};
     const KernelRequest asked =
-        request_of(node, place, request_, [this](Value value) { return channel_block_[value.id]; });
+        request_of(node, place, request_, [this](Value value) { return layouts_[value.id]; });
     try {
       ChosenKernel choice = table_for(request_.kernels, place.device).choose(asked);
       step.kernel = std::move(choice.kernel);
@@ -334,7 +334,7 @@ class Compiler {
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
   std::unordered_map<std::string, int> state_numbers_;
-  std::vector<int> channel_block_;        // by value
+  std::vector<Layout> layouts_;           // by value
   std::vector<Value> fetched_, updated_;  // as in the request
 };
 

@@ -26,6 +26,7 @@ struct CompileOptions {
   std::size_t guard_bytes = 0;  // free bytes around every block; for tests
 };
 
+// Made by naming members.
 struct CompileRequest {
   const Graph& graph;
   std::vector<std::string> feeds;    // inputs that are fed, in the order of Plan::feeds
@@ -36,10 +37,9 @@ struct CompileRequest {
   std::vector<Device> devices;      // by replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options = {};
-  Comm* comm = nullptr;  // to other processes
-  Owners owners = {};    // of feeds and states; by default those of their users
-  // The layout of each state's memory (TensorDesc::channel_block); empty: all are row-major.
-  std::vector<int> state_layouts = {};
+  Comm* comm = nullptr;                    // to other processes
+  Owners owners = {};                      // of feeds and states; by default those of their users
+  std::vector<Layout> state_layouts = {};  // of each state's memory; empty: all are row-major
   // The plan may choose other ones; Plan::state_descs has them.
   bool chooses_state_layouts = false;
   // What replicas in host memory may keep once (Plan::shared).

@@ -2,10 +2,9 @@
 #include "runtime/plan/fixed.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 #include <set>
-#include <string>
+#include <utility>
 
 #include "graph/print.h"
 #include "graph/tensor_bytes.h"
@@ -124,23 +123,15 @@ class FixedNodes {
   std::vector<bool> copies_;         // by node: makes copies of states that the plan changes
 };
 
-// Large constants are not compared: a number that no other text has stands for each.
-void describe_constant(std::string& text, std::span<const std::byte> bytes) {
-  constexpr std::size_t kLarge = 64 * 1024;
-  static std::atomic<int64_t> last = 0;
-  if (bytes.size() >= kLarge) return void(text += join("number ", ++last));
-  text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-void describe(std::string& text, const Plan& plan, int number) {
-  if (number < 0) return void(text += " -");
+KeptIdentity::Operand operand_of(const Plan& plan, int number) {
+  if (number < 0) return {};
   const Slot& slot = plan.slots[at(number)];
-  text += join(" ", slot.name, " ", slot.desc, " ", slot.desc.channel_block, " of ", slot.worker,
-               " at ", static_cast<int>(slot.lives), " ");
+  KeptIdentity::Operand operand{slot.name, slot.desc, slot.worker, slot.lives};
   if (slot.lives == Lives::as_constant)
-    describe_constant(text, plan.literals[at(slot.index)].bytes());
+    operand.constant = plan.literals[at(slot.index)];
   else
-    text += join(slot.index);
+    operand.index = slot.index;
+  return operand;
 }
 
 }  // namespace
@@ -151,17 +142,31 @@ FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
   return FixedNodes(bound, compile, results, copies).run();
 }
 
-std::shared_ptr<const std::string> refresh_text(const Plan& plan, const Graph& bound) {
-  std::string text;
+bool operator==(const KeptIdentity& one, const KeptIdentity& other) {
+  if (&one == &other) return true;
+  return !one.has_large_constant && !other.has_large_constant && one.steps == other.steps &&
+         one.offsets == other.offsets;
+}
+
+std::shared_ptr<const KeptIdentity> kept_identity(const Plan& plan, const Graph& bound) {
+  constexpr std::size_t kLarge = 64 * 1024;
+  auto identity = std::make_shared<KeptIdentity>();
+  identity->offsets = plan.kept;
   for (const PlanStep& step : plan.refresh) {
-    text += join(bytes_of(bound.node(step.node)), " by ", step.candidate, " on ", step.worker);
-    for (const int slot : step.in) describe(text, plan, slot);
-    text += " ->";
-    for (const int slot : step.out) describe(text, plan, slot);
-    text += "\n";
+    KeptIdentity::Step& known = identity->steps.emplace_back();
+    known.node = bytes_of(bound.node(step.node));
+    known.candidate = step.candidate;
+    known.worker = step.worker;
+    for (const int slot : step.in) {
+      const bool is_constant = slot >= 0 && plan.slots[at(slot)].lives == Lives::as_constant;
+      if (is_constant && plan.literals[at(plan.slots[at(slot)].index)].bytes().size() >= kLarge)
+        identity->has_large_constant = true;
+      else
+        known.in.push_back(operand_of(plan, slot));
+    }
+    for (const int slot : step.out) known.out.push_back(operand_of(plan, slot));
   }
-  for (const std::size_t offset : plan.kept) text += join(offset, " ");
-  return std::make_shared<const std::string>(std::move(text));
+  return identity;
 }
 
 }  // namespace lockstep

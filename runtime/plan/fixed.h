@@ -27,7 +27,32 @@ FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
                                const std::vector<Value>& results,
                                const std::vector<Binding>& copies);
 
-// Plan::refresh_text of a finished plan.
-std::shared_ptr<const std::string> refresh_text(const Plan& plan, const Graph& bound);
+// All that decides the values that a plan keeps, and where they lie. Plans that are equal in it
+// find each other's values in their memory. Large constants are not compared: with one, a plan
+// equals itself alone.
+struct KeptIdentity {
+  struct Operand {
+    std::string name;
+    TensorDesc desc;
+    int worker = 0;
+    Lives lives = Lives::in_arena;
+    int index = -1;  // of all but constants
+    Literal constant = {};
+    friend bool operator==(const Operand&, const Operand&) = default;
+  };
+  struct Step {
+    std::string node, candidate;
+    int worker = 0;
+    std::vector<Operand> in, out;
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  std::vector<Step> steps;  // Plan::refresh
+  std::vector<std::size_t> offsets;
+  bool has_large_constant = false;
+
+  friend bool operator==(const KeptIdentity& one, const KeptIdentity& other);
+};
+// Of a finished plan.
+std::shared_ptr<const KeptIdentity> kept_identity(const Plan& plan, const Graph& bound);
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-using StateLayouts = std::map<std::string, int>;  // all states
+using StateLayouts = std::map<std::string, Layout>;  // all states
 
 // Where filters may lie in tiles. Elsewhere they are row-major, and kernels reorder them within.
 enum class Tiles { nowhere, where_read, everywhere };
@@ -28,9 +28,9 @@ class LayoutPass {
         copy_(bound_),
         graph_(copy_.to()) {
     for (Value input : bound_.inputs())
-      if (const int block = layout_of_state(bound_.name(input)); block != 1)
-        set_block(copy_.of(input), block);
-    for (const std::string& fetch : compile_.fetches) wanted_[fetch].insert(1);
+      if (const Layout layout = layout_of_state(bound_.name(input)); !layout.is_rows())
+        set_layout(copy_.of(input), layout);
+    for (const std::string& fetch : compile_.fetches) wanted_[fetch].insert(Layout());
     for (const Binding& update : compile_.updates)
       wanted_[update.value].insert(layout_of_state(update.state));
   }
@@ -38,18 +38,18 @@ class LayoutPass {
   LaidOut run() {
     for (int index = 0; index < bound_.node_count(); ++index) copy(bound_.node(index));
     for (Value output : bound_.outputs())
-      for (int block : wanted_[bound_.name(output)]) graph_.output(translated(output, block));
+      for (Layout layout : wanted_[bound_.name(output)]) graph_.output(translated(output, layout));
     std::vector<Value> fetched, updated;
     for (const std::string& fetch : compile_.fetches)
-      fetched.push_back(translated(bound_.at(fetch), 1));
+      fetched.push_back(translated(bound_.at(fetch), Layout()));
     for (const Binding& update : compile_.updates) {
       const Value made = bound_.at(update.value);
-      const int block = layout_of_state(update.state);
-      if (block_of(made) != block) reordered_states_.insert(update.state);
-      updated.push_back(translated(made, block));
+      const Layout layout = layout_of_state(update.state);
+      if (layout_of(made) != layout) reordered_states_.insert(update.state);
+      updated.push_back(translated(made, layout));
     }
-    block_.resize(graph_.value_count(), 1);
-    return {std::move(graph_), std::move(block_), std::move(fetched), std::move(updated)};
+    layouts_.resize(graph_.value_count());
+    return {std::move(graph_), std::move(layouts_), std::move(fetched), std::move(updated)};
   }
 
   // Row-major states that a kernel would read in tiles.
@@ -61,46 +61,49 @@ class LayoutPass {
   const std::set<std::string>& reordered_states() const { return reordered_states_; }
 
  private:
-  int layout_of_state(const std::string& name) const {
+  Layout layout_of_state(const std::string& name) const {
     const auto found = states_.find(name);
-    return found == states_.end() ? 1 : found->second;
+    return found == states_.end() ? Layout() : found->second;
   }
-  void set_block(Value value, int block) {
-    block_.resize(graph_.value_count(), 1);
-    block_[value.id] = block;
+  void set_layout(Value value, Layout layout) {
+    layouts_.resize(graph_.value_count());
+    layouts_[value.id] = layout;
   }
   // Row-major unless laid out otherwise.
-  int block_here(Value here) const {
-    return here && here.id < static_cast<int>(block_.size()) ? block_[here.id] : 1;
+  Layout layout_here(Value here) const {
+    return here && here.id < static_cast<int>(layouts_.size()) ? layouts_[here.id] : Layout();
   }
-  int block_of(Value old) const { return block_here(copy_.of(old)); }
+  Layout layout_of(Value old) const { return layout_here(copy_.of(old)); }
   bool is_state(Value old) const {
     return !bound_.producer(old) && states_.count(bound_.name(old)) > 0;
   }
 
   // The value in this layout; each reorder is made once.
-  Value translated(Value old, int block) {
+  Value translated(Value old, Layout layout) {
     const Value made = copy_.of(old);
-    if (block_here(made) == block) return made;
-    // What other tiles are made of may lie anyhow.
-    if (is_state(old) && !only_copies_lie_in(block)) reordered_states_.insert(bound_.name(old));
-    Value& other = reordered_[{old.id, block}];
-    if (!other) other = reorder(made, block, copy_.fresh_name(graph_.name(made) + suffix(block)));
+    if (layout_here(made) == layout) return made;
+    // A state may lie anyhow where copies of it are made.
+    if (is_state(old) && layout.may_hold_states()) reordered_states_.insert(bound_.name(old));
+    Value& other = reordered_[{old.id, layout}];
+    if (!other)
+      other = reorder(made, layout, copy_.fresh_name(graph_.name(made) + suffix(old, layout)));
     return other;
   }
 
-  static std::string suffix(int block) {
-    if (block == 1) return "/row_major";
-    if (block > 1) return join("/blocks_of_", block);
-    std::string text = text_of_layout(block);
+  std::string suffix(Value old, Layout layout) const {
+    if (layout.is_rows()) return "/row_major";
+    if (!layout.is_tiles())
+      return join("/blocks_of_",
+                  TensorDesc{bound_.dtype(old), to_dims(bound_.shape(old)), layout}.block());
+    std::string text = layout.text();
     std::ranges::replace(text, ' ', '_');
     return text;
   }
 
-  Value reorder(Value from, int block, const std::string& name) {
+  Value reorder(Value from, Layout layout, const std::string& name) {
     ReplicaScope replica(graph_, graph_.producer(from) ? home_of(graph_, from) : graph_.replica());
     Value to = graph_.add_value({.type = "Reorder", .domain = kOwnDomain, .inputs = {from}}, name);
-    set_block(to, block);
+    set_layout(to, layout);
     return to;
   }
 
@@ -115,8 +118,8 @@ class LayoutPass {
   // Nodes that no kernel takes are row-major: making their kernels throws.
   Layouts wish_of(const Node& node) const {
     const StepPlace place{replicas_of(node), 0, {}, compile_.options.threads};
-    const Layouts plain{std::vector<int>(node.inputs().size(), 1),
-                        std::vector<int>(node.outputs().size(), 1)};
+    const Layouts plain{std::vector<Layout>(node.inputs().size()),
+                        std::vector<Layout>(node.outputs().size())};
     for (int replica : place.replicas)
       if (replica < 0 || replica >= static_cast<int>(compile_.devices.size())) return plain;
     if (place.replicas.empty()) return plain;
@@ -129,27 +132,27 @@ class LayoutPass {
   Layouts wish_of(const Node& node, StepPlace place) const {
     place.device = compile_.devices[place.replicas[0]];
     KernelRequest request =
-        request_of(node, place, compile_, [this](Value value) { return block_of(value); });
+        request_of(node, place, compile_, [this](Value value) { return layout_of(value); });
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
-      if (node.outputs()[i]) request.out[i].channel_block = block_beside(node.outputs()[i]);
+      if (node.outputs()[i]) request.out[i].layout = layout_beside(node.outputs()[i]);
     return table_for(compile_.kernels, place.device).wished_layouts(request);
   }
-  // The channel blocks of what a reader of the value reads beside it, or 1.
-  int block_beside(Value old) const {
-    int block = 1;
+  // The widest channel blocks that a reader of the value reads beside it, or row-major.
+  Layout layout_beside(Value old) const {
+    Layout layout;
     for (int reader : bound_.consumers(old))
       for (Value other : bound_.node(reader).inputs())
-        if (block_of(other) > block && bound_.shape(other) == bound_.shape(old))
-          block = block_of(other);
-    return block;
+        if (layout_of(other) > layout && bound_.shape(other) == bound_.shape(old))
+          layout = layout_of(other);
+    return layout;
   }
   // Where results may not lie in tiles, a kernel that wishes such results gets no tiles to read
   // either: it may take both or neither.
   Layouts allowed(Layouts layouts) const {
-    const auto take_back = [](std::vector<int>& blocks) {
-      for (int& block : blocks) block = std::max(block, 1);
+    const auto take_back = [](std::vector<Layout>& wished) {
+      std::ranges::replace_if(wished, &Layout::is_tiles, Layout());
     };
-    const bool makes_tiles = std::ranges::any_of(layouts.out, is_in_tiles);
+    const bool makes_tiles = std::ranges::any_of(layouts.out, &Layout::is_tiles);
     if (tiles_ == Tiles::nowhere || (tiles_ == Tiles::where_read && makes_tiles))
       take_back(layouts.in);
     if (tiles_ != Tiles::everywhere) take_back(layouts.out);
@@ -167,27 +170,27 @@ class LayoutPass {
       if (node.outputs()[i]) hand_out(node.outputs()[i], layouts.out[i]);
   }
 
-  Value operand(Value old, int block) {
+  Value operand(Value old, Layout layout) {
     if (!old) return none;
-    reads_narrow_tiles_ |= is_in_tiles(block) && size_of(bound_.dtype(old)) == 2;
-    if (is_in_tiles(block) && !only_copies_lie_in(block) && is_state(old) && block_of(old) == 1)
-      wished_.emplace(bound_.name(old), block);
-    return translated(old, block);
+    reads_narrow_tiles_ |= layout.is_tiles() && size_of(bound_.dtype(old)) == 2;
+    if (layout.is_tiles() && layout.may_hold_states() && is_state(old) && layout_of(old).is_rows())
+      wished_.emplace(bound_.name(old), layout);
+    return translated(old, layout);
   }
 
   // A result made in this layout, and at once as others want it.
-  void hand_out(Value old, int block) {
+  void hand_out(Value old, Layout layout) {
     const Value made = copy_.of(old);
     if (!made) return;
-    set_block(made, block);
+    set_layout(made, layout);
     const std::string& name = bound_.name(old);
     const auto wanted = wanted_.find(name);
     if (wanted == wanted_.end()) return;
-    if (block != 1 && wanted->second.count(1) > 0) {
-      graph_.rename(made, copy_.fresh_name(name + suffix(block)));
-      reordered_[{old.id, 1}] = reorder(made, 1, name);
+    if (!layout.is_rows() && wanted->second.count(Layout()) > 0) {
+      graph_.rename(made, copy_.fresh_name(name + suffix(old, layout)));
+      reordered_[{old.id, Layout()}] = reorder(made, Layout(), name);
     }
-    for (int other : wanted->second) translated(old, other);
+    for (Layout other : wanted->second) translated(old, other);
   }
 
   const CompileRequest& compile_;
@@ -196,9 +199,9 @@ class LayoutPass {
   const Tiles tiles_;
   GraphCopy copy_;
   Graph& graph_;
-  std::map<std::string, std::set<int>> wanted_;     // layouts of values that others see
-  std::vector<int> block_;                          // of each value in the copied graph
-  std::map<std::pair<int, int>, Value> reordered_;  // (old value, block)
+  std::map<std::string, std::set<Layout>> wanted_;     // layouts of values that others see
+  std::vector<Layout> layouts_;                        // of each value in the copied graph
+  std::map<std::pair<int, Layout>, Value> reordered_;  // by old value
   StateLayouts wished_;
   bool reads_narrow_tiles_ = false;
   std::set<std::string> reordered_states_;
@@ -219,7 +222,7 @@ bool chooses(const Graph& bound, const CompileRequest& compile) {
 
 bool any_in_tiles(const StateLayouts& states) {
   return std::any_of(states.begin(), states.end(),
-                     [](const auto& one) { return is_in_tiles(one.second); });
+                     [](const auto& one) { return one.second.is_tiles(); });
 }
 
 // A state lies in tiles if no kernel would reorder it. Momentum follows its parameter, whose layout
@@ -231,14 +234,14 @@ LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, St
     LaidOut laid = pass.run();
     bool changed = false;
     for (const std::string& name : pass.reordered_states()) {
-      if (states[name] == 1) continue;
-      states[name] = 1;
+      if (states[name].is_rows()) continue;
+      states[name] = Layout();
       failed.insert(name);
       changed = true;
     }
-    for (const auto& [name, block] : pass.wished()) {
+    for (const auto& [name, layout] : pass.wished()) {
       if (failed.count(name)) continue;
-      states[name] = block;
+      states[name] = layout;
       changed = true;
     }
     if (changed) continue;
@@ -267,7 +270,7 @@ LaidOut lay_out_with_states_as_they_lie(const Graph& bound, const CompileRequest
 LaidOut lay_out(const Graph& bound, const CompileRequest& compile) {
   StateLayouts states;
   for (std::size_t i = 0; i < compile.states.size(); ++i)
-    states[compile.states[i]] = compile.state_layouts.empty() ? 1 : compile.state_layouts[i];
+    states[compile.states[i]] = compile.state_layouts.empty() ? Layout() : compile.state_layouts[i];
   if (chooses(bound, compile)) return lay_out_and_choose(bound, compile, std::move(states));
   return lay_out_with_states_as_they_lie(bound, compile, states);
 }

@@ -11,10 +11,10 @@
 namespace lockstep {
 
 struct LaidOut {
-  Graph graph;                     // with Reorder nodes
-  std::vector<int> channel_block;  // by value, as in TensorDesc
-  std::vector<Value> fetched;      // what the request fetches: row-major
-  std::vector<Value> updated;      // the new states, as those lie
+  Graph graph;                  // with Reorder nodes
+  std::vector<Layout> layouts;  // by value
+  std::vector<Value> fetched;   // what the request fetches: row-major
+  std::vector<Value> updated;   // the new states, as those lie
 };
 // Asks the kernels of `compile` for the nodes of `bound`. If the request lets it choose, filters
 // that are read and updated in tiles alone are held in tiles.

@@ -29,8 +29,7 @@ std::string place_of(const Plan& plan, const Slot& slot) {
 std::string slot_text(const Plan& plan, int index) {
   if (index < 0) return "-";
   const Slot& slot = plan.slots[index];
-  return printable(slot.name) + text_of_layout(slot.desc.channel_block) + "@" +
-         place_of(plan, slot);
+  return printable(slot.name) + text_of_layout(slot.desc) + "@" + place_of(plan, slot);
 }
 
 void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& slots) {

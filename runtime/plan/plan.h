@@ -73,6 +73,8 @@ struct Worker {
   bool communicates() const { return role == Role::communicates; }
 };
 
+struct KeptIdentity;
+
 struct Plan {
   std::string name;
   std::vector<Worker> workers;  // the replicas' own, then those for communication
@@ -98,8 +100,8 @@ struct Plan {
   // Steps that make the plan's own states from the session's. Run before a run that finds them
   // stale: the first, and those after others have changed what they are made from.
   std::vector<PlanStep> refresh;
-  // All that decides what these make and where it lies. Plans with equal texts make the same.
-  std::shared_ptr<const std::string> refresh_text;
+  // Of the values that these make and of their places (runtime/plan/fixed.h).
+  std::shared_ptr<const KeptIdentity> kept_identity;
   std::vector<int> feeds;    // slots, in the order requested; -1: unused
   std::vector<int> fetches;  // slots
 

@@ -13,7 +13,7 @@ int worker_of_value(const Graph& bound, Value value, const CompileRequest& compi
 }
 
 KernelRequest request_of(const Node& node, const StepPlace& place, const CompileRequest& compile,
-                         const std::function<int(Value)>& channel_block) {
+                         const std::function<Layout(Value)>& layout_of) {
   const Graph& graph = node.graph();
   KernelRequest request{.node = node,
                         .threads = place.threads,
@@ -25,7 +25,7 @@ KernelRequest request_of(const Node& node, const StepPlace& place, const Compile
                         .exact = compile.options.exact};
   for (int replica : place.replicas) request.part_devices.push_back(compile.devices[replica]);
   auto desc = [&](Value value) {
-    return value ? TensorDesc{graph.dtype(value), to_dims(graph.shape(value)), channel_block(value)}
+    return value ? TensorDesc{graph.dtype(value), to_dims(graph.shape(value)), layout_of(value)}
                  : TensorDesc{};
   };
   auto memory = [&](Value value) {

@@ -18,9 +18,9 @@ struct StepPlace {
   int threads = 1;
 };
 
-// `channel_block`: the layout of each value of the node's graph.
+// `layout_of`: the layout of each value of the node's graph.
 KernelRequest request_of(const Node& node, const StepPlace& place, const CompileRequest& compile,
-                         const std::function<int(Value)>& channel_block);
+                         const std::function<Layout(Value)>& layout_of);
 
 // The replica's worker, whose memory holds the value.
 int worker_of_value(const Graph& bound, Value value, const CompileRequest& compile);

@@ -16,22 +16,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMostDims = 64;
 
-constexpr std::array<std::pair<DType, const char*>, 13> kNames{{
-    {DType::float32, "F32"},
-    {DType::float64, "F64"},
-    {DType::float16, "F16"},
-    {DType::bfloat16, "BF16"},
-    {DType::int64, "I64"},
-    {DType::int32, "I32"},
-    {DType::int16, "I16"},
-    {DType::int8, "I8"},
-    {DType::uint64, "U64"},
-    {DType::uint8, "U8"},
-    {DType::uint16, "U16"},
-    {DType::uint32, "U32"},
-    {DType::boolean, "BOOL"},
-}};
-
 // A SAX parser: no tree of a hostile header is ever built.
 class Reader final : public json::json_sax_t {
  public:

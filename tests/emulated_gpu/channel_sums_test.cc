@@ -67,8 +67,9 @@ class ByChannel {
 class EmulatedChannelSums : public ::testing::TestWithParam<Summed> {
  protected:
   static NodeRun run_of(const Summed& of, const Dims& dims) {
-    const int block = of.channels_last && dims.size() > 2 ? static_cast<int>(dims[1]) : 1;
-    return {.layouts = Layouts{{block, 1}, {1}}};
+    const Layout layout =
+        of.channels_last && dims.size() > 2 ? Layout::channels_last(dims[1]) : Layout();
+    return {.layouts = Layouts{{layout, {}}, {Layout()}}};
   }
 };
 

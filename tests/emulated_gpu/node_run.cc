@@ -5,7 +5,7 @@
 
 #include "graph/half.h"
 #include "operators/all.h"
-#include "tests/support/channel_blocks.h"
+#include "tests/support/laid_out.h"
 
 namespace lockstep::testing {
 namespace {
@@ -20,7 +20,7 @@ KernelRequest request_of(const Node& node, const NodeRun& run) {
       TensorDesc desc;
       if (value) desc = {graph.dtype(value), to_dims(graph.shape(value))};
       if (channels_last && desc.dims.size() > 2 && desc.count() > 0)
-        desc.channel_block = static_cast<int>(desc.dims[1]);
+        desc.layout = Layout::channels_last(desc.dims[1]);
       all.push_back(desc);
     }
     return all;
@@ -29,10 +29,9 @@ KernelRequest request_of(const Node& node, const NodeRun& run) {
                         .in = descs(node.inputs(), run.channels_last && !run.results_only),
                         .out = descs(node.outputs(), run.channels_last)};
   if (run.layouts) {
-    for (std::size_t i = 0; i < request.in.size(); ++i)
-      request.in[i].channel_block = run.layouts->in[i];
+    for (std::size_t i = 0; i < request.in.size(); ++i) request.in[i].layout = run.layouts->in[i];
     for (std::size_t i = 0; i < request.out.size(); ++i)
-      request.out[i].channel_block = run.layouts->out[i];
+      request.out[i].layout = run.layouts->out[i];
   }
   for (const Value operand : node.inputs())
     request.constants.push_back(operand ? graph.literal(operand) : nullptr);

@@ -61,16 +61,16 @@ class Updates {
   Node node() const { return graph_.node(0); }
   // Gradients and copies of filters lie channels last, all else is row-major.
   Layouts layouts() const {
-    Layouts made{std::vector<int>(node().inputs().size(), 1),
-                 std::vector<int>(node().outputs().size(), 1)};
+    Layouts made{std::vector<Layout>(node().inputs().size()),
+                 std::vector<Layout>(node().outputs().size())};
     if (!kind_.last) return made;
-    const auto block = [](const Dims& dims) {
-      return dims.size() == 4 && dims[0] > 0 ? static_cast<int>(dims[1]) : 1;
+    const auto last = [](const Dims& dims) {
+      return dims.size() == 4 && dims[0] > 0 ? Layout::channels_last(dims[1]) : Layout();
     };
     for (std::size_t k = 0; k < kParams.size(); ++k)
-      made.in[2 * kParams.size() + kCopies.size() + k] = block(kParams[k]);
+      made.in[2 * kParams.size() + kCopies.size() + k] = last(kParams[k]);
     for (std::size_t c = 0; c < kCopies.size(); ++c)
-      made.out[2 * kParams.size() + c] = block(kParams[static_cast<std::size_t>(kCopies[c])]);
+      made.out[2 * kParams.size() + c] = last(kParams[static_cast<std::size_t>(kCopies[c])]);
     return made;
   }
   std::vector<Literal> operands() const {

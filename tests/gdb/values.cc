@@ -35,7 +35,7 @@ void pass(const Dims& by_reference, const TensorDesc& desc_by_reference) {
 
 int main() {
   const Dims matrix = {2, 3};
-  const TensorDesc blocks = {DType::bfloat16, {8, 20, 7, 7}, 16};
+  const TensorDesc blocks = {DType::bfloat16, {8, 20, 7, 7}, Layout::blocks(16)};
   expect("by_reference", text_of(matrix));
   expect("desc_by_reference", text_of(blocks));
 
@@ -58,17 +58,19 @@ int main() {
   const TensorDesc omitted;
   const TensorDesc row_major = {DType::float32, {8, 3, 224, 224}};
   const TensorDesc mask = {DType::boolean, {5}};
+  const TensorDesc last = {DType::float16, {8, 20, 7, 7}, Layout::channels_last(20)};
   expect("omitted", text_of(omitted));
   expect("row_major", text_of(row_major));
   expect("row_major.dims", text_of(row_major.dims));
   expect("mask", text_of(mask));
   expect("blocks", text_of(blocks));
+  expect("last", text_of(last));
 
   // Every layout of a filter.
   std::vector<TensorDesc> filters;
   for (Pairs pairs : {Pairs::none, Pairs::flat, Pairs::deep})
     for (Turned turned : {Turned::no, Turned::each, Turned::all})
-      filters.push_back({DType::float32, {32, 16, 3, 3}, layout_of({16, turned, pairs})});
+      filters.push_back({DType::float32, {32, 16, 3, 3}, Layout::in({16, turned, pairs})});
   for (std::size_t i = 0; i < filters.size(); ++i)
     expect(("*(filters._M_impl._M_start + " + std::to_string(i) + ")").c_str(),
            text_of(filters[i]));

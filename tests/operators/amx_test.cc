@@ -170,8 +170,8 @@ TEST_F(Amx, IsChosenForChannelBlocks) {
       EXPECT_EQ(chosen.kernel->describe(), "AMX, c16");
       const Layouts wished = table.wished_layouts(request);
       for (std::size_t i = 0; i < request.in.size(); ++i)
-        EXPECT_EQ(wished.in[i], request.in[i].channel_block);
-      EXPECT_EQ(wished.out[0], request.out[0].channel_block);
+        EXPECT_EQ(wished.in[i], request.in[i].layout);
+      EXPECT_EQ(wished.out[0], request.out[0].layout);
     }
   }
   for (const ConvolutionCase& c : {ConvolutionCase{2, 7, 64, 14, 14}, {2, 64, 7, 14, 14}})

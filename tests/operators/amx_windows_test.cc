@@ -14,7 +14,7 @@ constexpr char kWindows[] = "AMX, windows";
 // Row-major images and filters.
 KernelRequest window_request(const TileCase& one, Pass pass, int threads) {
   KernelRequest request = one.request(pass, threads, false);
-  request.in[0].channel_block = 1;
+  request.in[0].layout = Layout();
   return request;
 }
 
@@ -127,8 +127,8 @@ TEST_F(AmxWindows, AreChosenForFewChannels) {
               pass == Pass::forward ? 2 * request.in[1].bytes() : 0U);
     const Layouts wished = table.wished_layouts(request);
     for (std::size_t i = 0; i < request.in.size(); ++i)
-      EXPECT_EQ(wished.in[i], request.in[i].channel_block);
-    EXPECT_EQ(wished.out[0], request.out[0].channel_block);
+      EXPECT_EQ(wished.in[i], request.in[i].layout);
+    EXPECT_EQ(wished.out[0], request.out[0].layout);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "operators/all.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/passes_cpu.h"
-#include "tests/support/channel_blocks.h"
+#include "tests/support/laid_out.h"
 #include "tests/support/threads.h"
 #include "tests/support/vectors.h"
 
@@ -77,7 +77,7 @@ class NormRun {
     node_.push_back(graph_.node(0));
   }
 
-  std::vector<NormBytes> results(detail::Vectors most, int threads) {
+  std::vector<NormBytes> results(Isa most, int threads) {
     const VectorsAtMost limit(most);
     KernelRequest request{.node = node_[0], .out = case_.outputs, .threads = threads};
     std::vector<Tensor> in, out;
@@ -124,7 +124,7 @@ class BatchNormVectors : public ::testing::TestWithParam<DType> {
   // two have padding.
   const std::vector<Dims> shapes_{{3, 32, 7, 5},   {2, 16, 1, 1},   {2, 48, 19, 31},
                                   {3, 16, 41, 40}, {3, 24, 19, 31}, {2, 17, 1, 1}};
-  static TensorDesc blocked(const Dims& dims) { return {GetParam(), dims, 16}; }
+  static TensorDesc blocked(const Dims& dims) { return {GetParam(), dims, Layout::blocks(16)}; }
   static TensorDesc by_channel(const Dims& dims) { return {DType::float32, {dims[1]}}; }
 };
 

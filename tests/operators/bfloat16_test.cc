@@ -10,7 +10,7 @@
 #include "operators/all.h"
 #include "operators/batch_norm/passes_cpu.h"
 #include "operators/cpu.h"
-#include "tests/support/channel_blocks.h"
+#include "tests/support/laid_out.h"
 #include "tests/support/threads.h"
 #include "tests/support/vectors.h"
 
@@ -51,8 +51,8 @@ class Run {
       request.in.push_back({graph_.dtype(input), to_dims(graph_.shape(input))});
     for (const Value output : node_[0].outputs())
       request.out.push_back({graph_.dtype(output), to_dims(graph_.shape(output))});
-    for (const std::size_t i : case_.blocked_in) request.in[i].channel_block = block;
-    for (const std::size_t i : case_.blocked_out) request.out[i].channel_block = block;
+    for (const std::size_t i : case_.blocked_in) request.in[i].layout = Layout::blocks(block);
+    for (const std::size_t i : case_.blocked_out) request.out[i].layout = Layout::blocks(block);
     request.constants.resize(request.in.size());
     return request;
   }

@@ -25,9 +25,9 @@ class SumOver {
     node_.push_back(graph_.node(0));
   }
 
-  KernelRequest request(int block) const {
+  KernelRequest request(Layout layout) const {
     TensorDesc x = x_;
-    x.channel_block = block;
+    x.layout = layout;
     return {.node = node_[0],
             .in = {x, {DType::int64, axes_.dims()}},
             .out = {y_},
@@ -50,7 +50,7 @@ std::vector<float> sums(const Node& node, const KernelRequest& asked, float firs
   in.resize(asked.in.size());
   const std::vector<Tensor> out{{asked.out[0], y.data()}};
   const auto chosen = table_for(all_kernels(), {DeviceKind::cpu, 0}).choose(asked);
-  EXPECT_EQ(chosen.candidate, asked.in[0].channel_block > 1 ? "channel blocks" : "CPU")
+  EXPECT_EQ(chosen.candidate, asked.in[0].layout.is_blocks() ? "channel blocks" : "CPU")
       << node.description();
   chosen.kernel->run({in, out, nullptr, RunContext{}});
   return y;
@@ -71,7 +71,7 @@ TEST(ChannelSums, OfAnyTypeAndLayoutHaveTheBitsOfTheRowMajorSum) {
       const Node node = graph.node(0);
       // Numbers that 16 bits hold, whose sums need more than float32 has.
       const float first = 300, step = type == DType::bfloat16 ? -2 : -1.25F;
-      KernelRequest plain = wide.request(1);
+      KernelRequest plain = wide.request(Layout());
       if (type != DType::float32) {
         LaidTensor narrow({type, dims}, first, step);
         const std::vector<float> values = narrow.values();
@@ -84,7 +84,7 @@ TEST(ChannelSums, OfAnyTypeAndLayoutHaveTheBitsOfTheRowMajorSum) {
         for (const int block : {1, 8, 16})
           for (const int threads : {1, 2}) {
             const KernelRequest asked{.node = node,
-                                      .in = {{type, dims, block}},
+                                      .in = {{type, dims, Layout::blocks(block)}},
                                       .out = {plain.out[0]},
                                       .constants = {nullptr},
                                       .threads = usable_threads(threads)};
@@ -94,20 +94,20 @@ TEST(ChannelSums, OfAnyTypeAndLayoutHaveTheBitsOfTheRowMajorSum) {
       }
       const std::vector<float> expected = sums(node, plain, first, step);
       for (const int block : {8, 16})
-        EXPECT_EQ(sums(node, wide.request(block), first, step), expected) << block;
+        EXPECT_EQ(sums(node, wide.request(Layout::blocks(block)), first, step), expected) << block;
     }
 }
 
-std::string refusal(const Dims& dims, const std::vector<int64_t>& axes, int block) {
+std::string refusal(const Dims& dims, const std::vector<int64_t>& axes, Layout layout) {
   const SumOver sum(dims, axes);
-  return no_channel_sums(sum.request(block));
+  return no_channel_sums(sum.request(layout));
 }
 
 TEST(ChannelSums, AreThoseOfEachChannel) {
   for (const Dims& dims : {Dims{3, 32, 5, 7}, Dims{16, 16, 4, 4}, Dims{1, 16, 1, 3}})
     for (const int block : {8, 16}) {
       const SumOver sum(dims, {0, 2, 3});
-      const KernelRequest request = sum.request(block);
+      const KernelRequest request = sum.request(Layout::blocks(block));
       ASSERT_EQ(no_channel_sums(request), "");
       const TensorDesc& desc = request.in[0];
       std::vector<float> plain(static_cast<std::size_t>(desc.count()));
@@ -124,14 +124,14 @@ TEST(ChannelSums, AreThoseOfEachChannel) {
 
 // As many images as channels: what is left has the size of the channels, too.
 TEST(ChannelSums, AreNotThoseOfEachImage) {
-  EXPECT_EQ(refusal({16, 16, 4, 4}, {1, 2, 3}, 16), "keeps the channels alone");
-  EXPECT_EQ(refusal({8, 8, 1, 3}, {1, 2, 3}, 8), "keeps the channels alone");
+  EXPECT_EQ(refusal({16, 16, 4, 4}, {1, 2, 3}, Layout::blocks(16)), "keeps the channels alone");
+  EXPECT_EQ(refusal({8, 8, 1, 3}, {1, 2, 3}, Layout::blocks(8)), "keeps the channels alone");
 }
 
 TEST(ChannelSums, TakeNoFiltersInTiles) {
-  EXPECT_EQ(refusal({32, 16, 3, 3}, {0, 2, 3}, -16), "takes channel blocks");
-  EXPECT_EQ(refusal({32, 16, 3, 3}, {0, 2, 3}, 1), "takes channel blocks");
-  EXPECT_EQ(refusal({0, 16, 3, 3}, {0, 2, 3}, 16), "keeps the channels alone");
+  EXPECT_EQ(refusal({32, 16, 3, 3}, {0, 2, 3}, Layout::in({.side = 16})), "takes channel blocks");
+  EXPECT_EQ(refusal({32, 16, 3, 3}, {0, 2, 3}, Layout()), "takes channel blocks");
+  EXPECT_EQ(refusal({0, 16, 3, 3}, {0, 2, 3}, Layout::blocks(16)), "keeps the channels alone");
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "operators/all.h"
 #include "operators/pool/max_planes.h"
 #include "operators/pool/pool.h"
-#include "tests/support/channel_blocks.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/laid_out.h"
 #include "tests/support/threads.h"
 #include "tests/support/vectors.h"
 
@@ -58,7 +58,7 @@ class MaxGrad {
   KernelRequest request(int block, int threads = 1, DType dtype = DType::float32) const {
     TensorDesc x = x_, dy = dy_;
     x.dtype = dy.dtype = dtype;
-    x.channel_block = dy.channel_block = block;
+    x.layout = dy.layout = Layout::blocks(block);
     return {.node = node_[0], .in = {dy, x}, .out = {x}, .threads = threads};
   }
   // Row-major.
@@ -155,7 +155,7 @@ TEST(MaxOfBlocks, RefusesOtherLayouts) {
   EXPECT_EQ(not_blocks_of_planes(max.request(3)), "takes channel blocks of 4, 8 and so on");
   EXPECT_EQ(not_blocks_of_planes(max.request(12)), "");
   KernelRequest mixed = max.request(4);
-  mixed.in[0].channel_block = 1;
+  mixed.in[0].layout = Layout();
   expect_error([&] { max_of_blocks_grad(mixed); }, "takes operands in equal channel blocks");
   for (int block : {8, 16})
     expect_error([&] { max_of_blocks_grad(max.request(block)); },

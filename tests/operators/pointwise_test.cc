@@ -117,12 +117,14 @@ TEST_F(Pointwise, AreForMultiplesOfSixteenChannels) {
     const KernelRequest request = request_of(convolution, 1);
     EXPECT_EQ(pointwise.refuses(request), "");
     EXPECT_EQ(pointwise.prepare(request)->describe(), "pointwise, AVX512-BF16");
-    EXPECT_EQ(pointwise.wish(request), (Layouts{{16, 16}, {1}}));
+    EXPECT_EQ(pointwise.wish(request),
+              (Layouts{{Layout::blocks(16), Layout::blocks(16)}, {Layout()}}));
     const ChosenKernel kernel = table.choose(request);
     if (kernel.candidate != "AMX") {  // which goes before it
       EXPECT_EQ(kernel.candidate, "pointwise") << text_of(kernel.refused);
       EXPECT_EQ(kernel.kernel->describe(), "pointwise, AVX512-BF16");
-      EXPECT_EQ(table.wished_layouts(request), (Layouts{{16, 16}, {1}}));
+      EXPECT_EQ(table.wished_layouts(request),
+                (Layouts{{Layout::blocks(16), Layout::blocks(16)}, {Layout()}}));
     }
   }
   const auto expect_refused = [&](const ConvolutionCase& c, const std::string& reason) {

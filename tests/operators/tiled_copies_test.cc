@@ -40,7 +40,7 @@ UpdateOfMany row_major_updates(const std::vector<Dims>& parameters, DType type) 
   }
   updates.copies_to = type;
   for (std::size_t k = 0; k < parameters.size(); ++k)
-    updates.copies.push_back({static_cast<int64_t>(k), 1});
+    updates.copies.push_back({static_cast<int64_t>(k), Layout()});
   return updates;
 }
 
@@ -56,12 +56,12 @@ void expect_bits_of_rows(const FilterTiles& gradient, const FilterTiles& copied,
   int tiled = 0;
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const auto number = static_cast<int64_t>(k);
-    if (fits(gradient, parameters[k])) tiles.gradients[k].channel_block = layout_of(gradient);
+    if (fits(gradient, parameters[k])) tiles.gradients[k].layout = Layout::in(gradient);
     if (fits(copied, parameters[k])) {
-      tiles.copies.push_back({number, layout_of(copied)});
+      tiles.copies.push_back({number, Layout::in(copied)});
       ++tiled;
     }
-    tiles.copies.push_back({number, 1});
+    tiles.copies.push_back({number, Layout()});
   }
   ASSERT_GE(tiled, 4);
   const std::vector<LaidTensor> expected = rows.results(1), made = tiles.results(threads);
@@ -71,7 +71,7 @@ void expect_bits_of_rows(const FilterTiles& gradient, const FilterTiles& copied,
     const auto k = static_cast<std::size_t>(tiles.copies[c].param);
     EXPECT_TRUE(made[tiles.places().new_copy(c)].values() ==
                 expected[rows.places().new_copy(k)].values())
-        << "a copy of " << text_of(parameters[k]) << text_of_layout(tiles.copies[c].layout);
+        << "a copy of " << text_of(parameters[k]) << tiles.copies[c].layout.text();
   }
 }
 
@@ -93,7 +93,7 @@ TEST(TiledCopies, AreCastToAsUpdatesWriteThem) {
         inputs.push_back(graph.input(join("x", in.size()), {DType::float32, to_shape(dims)}));
         in.emplace_back(TensorDesc{DType::float32, dims}, -3, 0.37F);
         out.emplace_back(
-            TensorDesc{DType::bfloat16, dims, fits(tiles, dims) ? layout_of(tiles) : 1});
+            TensorDesc{DType::bfloat16, dims, fits(tiles, dims) ? Layout::in(tiles) : Layout()});
       }
       const Node node = graph.add({.type = "Casts",
                                    .domain = kOwnDomain,

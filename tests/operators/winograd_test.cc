@@ -221,8 +221,8 @@ TEST(Winograd, RefusesWhatItCannotDoOrDoesNotGainFrom) {
     plain.exact = exact;
     KernelRequest laid = plain;
     const Layouts layouts = table.wished_layouts(plain);
-    for (std::size_t i = 0; i < laid.in.size(); ++i) laid.in[i].channel_block = layouts.in[i];
-    laid.out[0].channel_block = layouts.out[0];
+    for (std::size_t i = 0; i < laid.in.size(); ++i) laid.in[i].layout = layouts.in[i];
+    laid.out[0].layout = layouts.out[0];
     return table.choose(laid).candidate;
   };
   for (Pass pass : {Pass::forward, Pass::grad_x, Pass::grad_w}) {
@@ -256,7 +256,7 @@ TEST(Winograd, NamesLayoutsThatItCannotRead) {
   added.addition = true;
   const Convolution with_z(added);
   KernelRequest apart = with_z.request(Pass::forward, 16, 1);
-  apart.in[ConvIn::z].channel_block = 32;
+  apart.in[ConvIn::z].layout = Layout::blocks(32);
   expect_error([&] { prepare(Pass::forward, apart, kSixteen); }, "takes a z that lies as", "/c32");
 }
 

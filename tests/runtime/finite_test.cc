@@ -41,7 +41,7 @@ TEST(Finite, TheFirstThatIsNotIsFound) {
 // Two images of three channels in blocks of two: 8 places for 6 elements.
 TEST(Finite, TheLastOfAPaddedTensorIsFoundToo) {
   std::vector<float> values(8, 1);
-  const Tensor padded{{DType::float32, {2, 3, 1, 1}, 2}, values.data()};
+  const Tensor padded{{DType::float32, {2, 3, 1, 1}, Layout::blocks(2)}, values.data()};
   EXPECT_EQ(first_not_finite(padded), -1);
   values[6] = NAN;
   EXPECT_EQ(first_not_finite(padded), 6);

@@ -327,10 +327,11 @@ TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
   CompileRequest request = request_of(model);
   const Plan row_major = compile(request);
   request.chooses_state_layouts = false;  // else it would lie in rows again
-  request.state_layouts.assign(request.states.size(), 1);
+  request.state_layouts.resize(request.states.size());
   for (std::size_t i = 0; i < request.states.size(); ++i)
-    if (request.states[i].ends_with("second_w")) request.state_layouts[i] = tiles_of_side(16);
-  ASSERT_EQ(std::ranges::count(request.state_layouts, tiles_of_side(16)), 1);
+    if (request.states[i].ends_with("second_w"))
+      request.state_layouts[i] = Layout::in({.side = 16});
+  ASSERT_EQ(std::ranges::count(request.state_layouts, Layout::in({.side = 16})), 1);
   const Plan tiled = compile(request);
   EXPECT_GT(copies_of(row_major, "cpu_0/second_w"), 0);
   EXPECT_EQ(copies_of(tiled, "cpu_0/second_w"), 0);

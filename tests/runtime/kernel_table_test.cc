@@ -204,18 +204,18 @@ TEST(Refusals, SayWhatIsTakenAndWhatCame) {
   KernelRequest blocked = one.request();
   blocked.in.push_back({DType::int8, {}});
   EXPECT_EQ(takes<Integers>(1)(blocked), "takes int32 or int64, not int8 as operand 1");
-  blocked.in[0].channel_block = 16;
+  blocked.in[0].layout = Layout::blocks(16);
   EXPECT_EQ(whole_channels(0)(blocked),
             "takes row-major images or whole channels, not blocks of 16");
-  blocked.in[0].channel_block = 32;
+  blocked.in[0].layout = Layout::blocks(32);
   EXPECT_EQ(whole_channels(0)(blocked), "");
 }
 
 // Blocks of 16 for operand and result.
-Layouts sixteen(const KernelRequest&) { return {{16}, {16}}; }
+Layouts sixteen(const KernelRequest&) { return {{Layout::blocks(16)}, {Layout::blocks(16)}}; }
 
 std::string refuses_blocks(const KernelRequest& request) {
-  return request.in[0].channel_block > 1 ? "takes row-major images" : "";
+  return request.in[0].layout.is_blocks() ? "takes row-major images" : "";
 }
 
 TEST(Layouts, ArePutAsTheKernelWillBeAsked) {
@@ -248,7 +248,7 @@ TEST(Layouts, AreRowMajorWhereAnotherWouldTakeOver) {
   auto wished = [&](std::vector<Candidate> candidates) {
     return table_of(std::move(candidates)).wished_layouts(one.request());
   };
-  const Layouts flat = row_major(one.request()), blocked{{16}, {16}};
+  const Layouts flat = row_major(one.request()), blocked = sixteen(one.request());
   EXPECT_EQ(wished({{"first", anything, kNothing, sixteen}, plain}), blocked);
   EXPECT_EQ(wished({{"first", refuses_blocks, kNothing, sixteen}, plain}), flat);
   EXPECT_EQ(wished({{"first", anything, kNoEngine, sixteen}, plain}), flat);

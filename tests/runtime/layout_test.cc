@@ -145,7 +145,7 @@ TEST(Layout, SpreadsTheGradientOfAMeanOverBlocks) {
       ++reorders;
       EXPECT_EQ(made.dims, (Dims{2, kChannels, 1, 1})) << text_of(plan);
     }
-    if (step.type == "GlobalAveragePoolGrad") spread = made.channel_block;
+    if (step.type == "GlobalAveragePoolGrad") spread = made.layout.block();
   }
   EXPECT_EQ(spread > 1, reorders > 0) << "a processor may wish for no blocks\n" << text_of(plan);
 }
@@ -294,11 +294,12 @@ TEST(Layout, FlatKernelsFollowTheirOperands) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {2, 32, 4, 4}});
   Node node = graph.add({.type = "Add", .inputs = {x, x}}, "y");
-  const TensorDesc plain{DType::float32, {2, 32, 4, 4}}, blocked{DType::float32, {2, 32, 4, 4}, 16};
+  const TensorDesc plain{DType::float32, {2, 32, 4, 4}},
+      blocked{DType::float32, {2, 32, 4, 4}, Layout::blocks(16)};
   const TensorDesc scalar{DType::float32, {}}, row{DType::float32, {4}};
   auto blocks = [&](const TensorDesc& a, const TensorDesc& b) {
     Layouts layouts = flat(request_of(node, {a, b}, {plain}));
-    return std::vector<int>{layouts.in[0], layouts.in[1], layouts.out[0]};
+    return std::vector<int>{layouts.in[0].block(), layouts.in[1].block(), layouts.out[0].block()};
   };
   EXPECT_EQ(blocks(plain, plain), (std::vector<int>{1, 1, 1}));
   EXPECT_EQ(blocks(blocked, plain), (std::vector<int>{16, 16, 16}));

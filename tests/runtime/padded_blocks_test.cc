@@ -105,7 +105,7 @@ std::set<std::string> users_of_padding(const Plan& plan) {
 }
 
 bool any_blocks(const Plan& plan) {
-  return std::ranges::any_of(plan.slots, [](const Slot& s) { return s.desc.channel_block > 1; });
+  return std::ranges::any_of(plan.slots, [](const Slot& s) { return s.desc.layout.is_blocks(); });
 }
 
 class PaddedBlocks : public ::testing::TestWithParam<int64_t> {};
@@ -213,14 +213,14 @@ TEST(PaddedBlocksOf, FewChannelsStayRowMajor) {
 
 // Padding has a place in memory, and is no element.
 TEST(PaddedBlocksOf, MemoryHoldsPaddingToo) {
-  const TensorDesc padded{DType::float32, {2, 20, 3, 5}, 16};
+  const TensorDesc padded{DType::float32, {2, 20, 3, 5}, Layout::blocks(16)};
   EXPECT_TRUE(padded.padded());
   EXPECT_EQ(padded.count(), 2 * 20 * 15);
   EXPECT_EQ(padded.stored(), (Dims{2, 32, 3, 5}));
   EXPECT_EQ(padded.bytes(), 2u * 32 * 15 * sizeof(float));
   for (const TensorDesc& whole : {TensorDesc{DType::float32, {2, 20, 3, 5}},
-                                  {DType::float32, {2, 32, 3, 5}, 16},
-                                  {DType::float32, {32, 32, 3, 3}, -16},
+                                  {DType::float32, {2, 32, 3, 5}, Layout::blocks(16)},
+                                  {DType::float32, {32, 32, 3, 3}, Layout::in({.side = 16})},
                                   {DType::float32, {}}}) {
     EXPECT_FALSE(whole.padded());
     EXPECT_EQ(whole.bytes(), static_cast<std::size_t>(whole.count()) * sizeof(float));

@@ -42,7 +42,7 @@ Plan plan_of_published(const PublishedStep& step) {
 
 bool reads_tiles(const Plan& plan) {
   return std::ranges::any_of(plan.slots,
-                             [](const Slot& slot) { return is_in_tiles(slot.desc.channel_block); });
+                             [](const Slot& slot) { return slot.desc.layout.is_tiles(); });
 }
 
 const std::vector<PublishedStep> kSteps{

@@ -91,12 +91,12 @@ struct Training {
       session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
   }
   int in_tiles() const {
-    const std::vector<int> layouts = session.state().layouts();
-    return static_cast<int>(std::ranges::count_if(layouts, [](int one) { return one < 1; }));
+    const std::vector<Layout> layouts = session.state().layouts();
+    return static_cast<int>(std::ranges::count_if(layouts, &Layout::is_tiles));
   }
   int side_of_tiles() const {
-    const std::vector<int> layouts = session.state().layouts();
-    return tiles_of(std::ranges::min(layouts)).side;
+    const std::vector<Layout> layouts = session.state().layouts();
+    return std::ranges::min(layouts).tiles().side;
   }
 };
 
@@ -290,10 +290,10 @@ TEST(States, KeepTheirValuesInTiles) {
   const Literal value = Literal::of<float>(values, desc.dims);
   states.write("w", value);
   TensorDesc tiled = desc;
-  tiled.channel_block = -8;
+  tiled.layout = Layout::in({.side = 8});
   states.lay_out({tiled, {}});
   EXPECT_EQ(states.times_laid_out(), 1);
-  EXPECT_EQ(states.layouts(), (std::vector<int>{-8, 1}));
+  EXPECT_EQ(states.layouts(), (std::vector{tiled.layout, Layout()}));
   // Output 9, input 17, row 2, column 1.
   const auto* raw = states.at("w").as<float>();
   EXPECT_EQ(raw[(((1 * 3 + 2) * 6 + 5) * 8 + 1) * 8 + 1], values[(9 * 24 + 17) * 6 + 5]);
@@ -320,7 +320,7 @@ TEST(States, KeepTheirLastChangeWhenTheyAreSeparated) {
 TEST(States, ThatAProgramWantsApartAreSeparated) {
   const TensorDesc desc{DType::float32, {16, 16, 3, 3}};
   TensorDesc tiled = desc;
-  tiled.channel_block = -8;
+  tiled.layout = Layout::in({.side = 8});
   for (const bool chooses : {false, true}) {
     States states({"cpu_0/w", "cpu_1/w"}, {desc, desc});
     states.share({{0, 1}});
@@ -333,7 +333,7 @@ TEST(States, ThatAProgramWantsApartAreSeparated) {
     EXPECT_EQ(states.is_shared(1), !chooses);
     if (!chooses) continue;
     states.lay_out(plan.state_descs);
-    EXPECT_EQ(states.layouts(), (std::vector<int>{1, -8}));
+    EXPECT_EQ(states.layouts(), (std::vector{Layout(), tiled.layout}));
   }
 }
 

@@ -12,7 +12,7 @@
 
 #include "operators/all.h"
 #include "operators/conv/conv.h"
-#include "tests/support/channel_blocks.h"
+#include "tests/support/laid_out.h"
 
 namespace lockstep::testing {
 
@@ -81,7 +81,7 @@ class Convolution {
   // Channel blocks of so many for images; 1: row-major.
   KernelRequest request(Pass pass, int block, int threads) const {
     TensorDesc x = x_, y = y_;
-    x.channel_block = y.channel_block = block;
+    x.layout = y.layout = Layout::blocks(block);
     const TensorDesc bias{DType::float32, {case_.outputs}};
     KernelRequest request{.node = nodes_[static_cast<std::size_t>(pass)], .threads = threads};
     if (pass == Pass::forward) {

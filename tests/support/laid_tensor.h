@@ -7,7 +7,7 @@
 
 #include "graph/half.h"
 #include "operators/all.h"
-#include "tests/support/channel_blocks.h"
+#include "tests/support/laid_out.h"
 
 namespace lockstep::testing {
 

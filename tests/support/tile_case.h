@@ -51,7 +51,7 @@ class TileCase {
     TensorDesc& w = pass == Pass::grad_w ? request.out[0] : request.in[1];
     const Turned turned = pass == Pass::forward ? Turned::no : Turned::each;
     if (filters_in_tiles && case_.inputs % 32 == 0 && case_.outputs % 32 == 0)
-      w.channel_block = layout_of({16, turned, pass == Pass::grad_w ? Pairs::none : Pairs::deep});
+      w.layout = Layout::in({16, turned, pass == Pass::grad_w ? Pairs::none : Pairs::deep});
     return request;
   }
 

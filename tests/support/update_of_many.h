@@ -15,7 +15,7 @@ namespace lockstep::testing {
 struct UpdateOfMany {
   struct Copy {
     int64_t param;
-    int layout;
+    Layout layout;
   };
   std::vector<TensorDesc> params, gradients;
   std::vector<Copy> copies;  // ascending
@@ -43,7 +43,7 @@ struct UpdateOfMany {
       in.emplace_back(TensorDesc{DType::undefined, {0}});
       TensorDesc desc = params[static_cast<std::size_t>(copy.param)];
       desc.dtype = copies_to;
-      desc.channel_block = copy.layout;
+      desc.layout = copy.layout;
       out.emplace_back(desc);
     }
     for (std::size_t k = 0; k < n; ++k)

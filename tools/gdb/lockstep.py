@@ -23,16 +23,23 @@ def text_of_dtype(dtype):
     return "bool" if name == "boolean" else name
 
 
-def text_of_layout(channel_block):
-    """As text_of_layout of runtime/tensor.h and tiles_of of runtime/layout/filter_tiles.h."""
-    if channel_block == 1:
+def name_of(enumerator):
+    return str(enumerator).split("::")[-1]
+
+
+def text_of_layout(desc):
+    """As text_of_layout of runtime/tensor.h and text_of of runtime/layout/filter_tiles.h."""
+    layout = desc["layout"]
+    form, size = name_of(layout["form_"]), int(layout["size_"])
+    if form == "rows":
         return ""
-    if channel_block >= 0:
-        return f"/c{channel_block}"
-    form, side = divmod(-channel_block, 1000)
-    pairs, turned = divmod(form, 3)
-    return (f"/t{side}" + (f"x{2 * side}" if pairs == 2 else "") + (" pairs" if pairs else "")
-            + (" each" if turned == 1 else "") + (" turned" if turned else ""))
+    if form == "channels_last":
+        return f"/c{int(desc['dims']['_M_impl']['_M_start'][1])}"
+    if form == "blocks":
+        return f"/c{size}"
+    pairs, turned = name_of(layout["pairs_"]), name_of(layout["turned_"])
+    return (f"/t{size}" + (f"x{2 * size}" if pairs == "deep" else "") + (" pairs" if pairs != "none" else "")
+            + (" each" if turned == "each" else "") + (" turned" if turned != "no" else ""))
 
 
 def text_of_value(value):
@@ -40,7 +47,7 @@ def text_of_value(value):
 
 
 def text_of_desc(desc):
-    return text_of_dtype(desc["dtype"]) + text_of_dims(desc["dims"]) + text_of_layout(int(desc["channel_block"]))
+    return text_of_dtype(desc["dtype"]) + text_of_dims(desc["dims"]) + text_of_layout(desc)
 
 
 TEXTS = {

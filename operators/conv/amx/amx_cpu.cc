@@ -47,7 +47,7 @@ std::string grad_w_refusal(const KernelRequest& request) {
 
 Problem problem_of(const KernelRequest& request, const ConvShapes& shapes) {
   for (const TensorDesc* desc : {&shapes.x, &shapes.y})
-    supported(desc->channel_block == kBlock, "takes channel blocks of ", kBlock, ", not ",
+    supported(desc->layout == Layout::blocks(kBlock), "takes channel blocks of ", kBlock, ", not ",
               text_of(*desc));
   const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
   const Window window = shapes.attrs(request).window;
@@ -66,9 +66,9 @@ Problem problem_of(const KernelRequest& request, const ConvShapes& shapes) {
 }
 
 // In the plan, filters lie in whole tiles, of all passes, or row-major.
-int tiles_or_rows(const TensorDesc& filters, const FilterTiles& tiles) {
+Layout tiles_or_rows(const TensorDesc& filters, const FilterTiles& tiles) {
   const bool whole = filters.dims[0] % kDeep == 0 && filters.dims[1] % kDeep == 0;
-  return whole ? layout_of(tiles) : 1;
+  return whole ? Layout::in(tiles) : Layout();
 }
 
 // Filters that do not lie in the pass's tiles are moved there within; what they do not fill is 0.
@@ -76,12 +76,10 @@ class Filters {
  public:
   Filters(const TensorDesc& filters, const FilterTiles& tiles, int threads)
       : desc_(filters), threads_(threads) {
-    if (filters.channel_block == layout_of(tiles)) return;
-    supported(filters.channel_block == 1, "takes filters in ", text_of(tiles), ", not ",
+    if (filters.layout == Layout::in(tiles)) return;
+    supported(filters.layout.is_rows(), "takes filters in ", text_of(tiles), ", not ",
               text_of(filters));
-    TensorDesc moved = filters;
-    moved.channel_block = layout_of(tiles);
-    places_.emplace(moved);
+    places_.emplace(filters.dims, tiles);
   }
 
   std::size_t bytes() const {
@@ -194,15 +192,15 @@ class AmxGradW final : public Kernel {
 std::unique_ptr<Kernel> prepare_amx_grad_w(const KernelRequest& request) {
   const auto shapes = ConvShapes::of_grad_w(request);
   const Problem problem = problem_of(request, shapes);
-  const bool in_tiles = shapes.w.channel_block != 1;
-  supported(!in_tiles || shapes.w.channel_block == tiles_or_rows(shapes.w, kGradientTiles),
+  const bool in_tiles = !shapes.w.layout.is_rows();
+  supported(!in_tiles || shapes.w.layout == tiles_or_rows(shapes.w, kGradientTiles),
             "makes filters in ", text_of(kGradientTiles), ", not ", text_of(shapes.w));
   return std::make_unique<AmxGradW>(FilterGradient(problem, in_tiles, request.threads));
 }
 
 Layouts amx_forward_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[ConvIn::x] = layouts.out[ConvOut::y] = kBlock;
+  layouts.in[ConvIn::x] = layouts.out[ConvOut::y] = Layout::blocks(kBlock);
   layouts.in[ConvIn::w] = tiles_or_rows(request.in[ConvIn::w], kForwardTiles);
   lay_z_as_result(request, layouts);
   return layouts;
@@ -210,15 +208,15 @@ Layouts amx_forward_wish(const KernelRequest& request) {
 
 Layouts amx_grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradXIn::dy] = layouts.out[0] = kBlock;
+  layouts.in[ConvGradXIn::dy] = layouts.out[0] = Layout::blocks(kBlock);
   layouts.in[ConvGradXIn::w] = tiles_or_rows(request.in[ConvGradXIn::w], kBackwardTiles);
-  if (request.in.size() > ConvGradXIn::z) layouts.in[ConvGradXIn::z] = kBlock;
+  if (request.in.size() > ConvGradXIn::z) layouts.in[ConvGradXIn::z] = layouts.out[0];
   return layouts;
 }
 
 Layouts amx_grad_w_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradWIn::x] = layouts.in[ConvGradWIn::dy] = kBlock;
+  layouts.in[ConvGradWIn::x] = layouts.in[ConvGradWIn::dy] = Layout::blocks(kBlock);
   layouts.out[0] = tiles_or_rows(request.out[0], kGradientTiles);
   return layouts;
 }

@@ -56,8 +56,8 @@ std::string grad_w_windows_refusal(const KernelRequest& request) {
 
 void check_layouts(const ConvShapes& shapes) {
   for (const TensorDesc* desc : {&shapes.x, &shapes.w})
-    supported(desc->channel_block == 1, "takes row-major images and filters, not ", text_of(*desc));
-  supported(shapes.y.channel_block == kBlock, "takes channel blocks of ", kBlock, ", not ",
+    supported(desc->layout.is_rows(), "takes row-major images and filters, not ", text_of(*desc));
+  supported(shapes.y.layout == Layout::blocks(kBlock), "takes channel blocks of ", kBlock, ", not ",
             text_of(shapes.y));
 }
 
@@ -140,14 +140,14 @@ std::unique_ptr<Kernel> prepare_windows_grad_w(const KernelRequest& request) {
 
 Layouts windows_forward_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.out[ConvOut::y] = kBlock;
+  layouts.out[ConvOut::y] = Layout::blocks(kBlock);
   lay_z_as_result(request, layouts);
   return layouts;
 }
 
 Layouts windows_grad_w_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradWIn::dy] = kBlock;
+  layouts.in[ConvGradWIn::dy] = Layout::blocks(kBlock);
   return layouts;
 }
 

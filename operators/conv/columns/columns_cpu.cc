@@ -46,7 +46,7 @@ Shapes shapes_of(const KernelRequest& request, const ConvShapes& shapes) {
   const Window window = shapes.attrs(request).window;
   const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
   for (const TensorDesc* desc : {&shapes.x, &shapes.y})
-    supported(desc->channel_block == 1, "takes row-major tensors, not ", text_of(*desc));
+    supported(desc->layout.is_rows(), "takes row-major tensors, not ", text_of(*desc));
   return {.channels = x[1],
           .height = x[2],
           .width = x[3],

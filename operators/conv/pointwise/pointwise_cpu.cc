@@ -30,8 +30,8 @@ std::string refusal(const KernelRequest& request) {
 int64_t divided_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
 Pixels pixels_of(const TensorDesc& tensor) {
-  supported(tensor.channel_block == kChannels, "takes channel blocks of ", kChannels, ", not ",
-            text_of(tensor));
+  supported(tensor.layout == Layout::blocks(kChannels), "takes channel blocks of ", kChannels,
+            ", not ", text_of(tensor));
   const int64_t plane = tensor.dims[2] * tensor.dims[3];
   return {.data = nullptr,
           .blocks = tensor.dims[1] / kChannels,
@@ -178,7 +178,7 @@ class PointwiseGradW final : public Kernel {
 
 Layouts wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradWIn::x] = layouts.in[ConvGradWIn::dy] = kChannels;
+  layouts.in[ConvGradWIn::x] = layouts.in[ConvGradWIn::dy] = Layout::blocks(kChannels);
   return layouts;
 }
 

@@ -34,14 +34,15 @@ std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
 }
 
 // A tensor's own channel blocks where the loops can read them.
-int block_for(const TensorDesc& tensor, const Loops& loops) {
-  return tensor.channel_block % loops.lanes() == 0 ? tensor.channel_block : loops.lanes();
+Layout layout_for(const TensorDesc& tensor, const Loops& loops) {
+  const bool reads = tensor.layout.block() % loops.lanes() == 0;
+  return reads ? tensor.layout : Layout::blocks(loops.lanes());
 }
 
 Images images_of(const TensorDesc& tensor, const Loops& loops) {
-  supported(tensor.channel_block % loops.lanes() == 0, "takes channel blocks of ", loops.lanes(),
+  supported(tensor.layout.block() % loops.lanes() == 0, "takes channel blocks of ", loops.lanes(),
             ", not ", text_of(tensor));
-  return {tensor.dims[1], tensor.dims[2], tensor.dims[3], tensor.channel_block};
+  return {tensor.dims[1], tensor.dims[2], tensor.dims[3], tensor.layout.block()};
 }
 
 // From x to y, and, with filters turned and padding exchanged, from dy to dx.
@@ -225,8 +226,8 @@ Candidate candidate() {
 
 Layouts forward_wish(const KernelRequest& request, const Loops& loops) {
   Layouts layouts = row_major(request);
-  layouts.in[0] = block_for(request.in[0], loops);
-  layouts.out[0] = loops.lanes();
+  layouts.in[0] = layout_for(request.in[0], loops);
+  layouts.out[0] = Layout::blocks(loops.lanes());
   lay_z_as_result(request, layouts);
   return layouts;
 }
@@ -234,7 +235,7 @@ Layouts forward_wish(const KernelRequest& request, const Loops& loops) {
 Layouts grad_w_wish(const KernelRequest& request, const Loops& loops) {
   Layouts layouts = row_major(request);
   for (std::size_t i : {ConvGradWIn::x, ConvGradWIn::dy})
-    layouts.in[i] = block_for(request.in[i], loops);
+    layouts.in[i] = layout_for(request.in[i], loops);
   return layouts;
 }
 

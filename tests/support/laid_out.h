@@ -11,13 +11,13 @@ namespace lockstep::testing {
 // move(place in row-major order, place in the tensor's) for each element.
 template <class Move>
 void each_place(const TensorDesc& desc, const Move& move) {
-  const int64_t block = desc.channel_block;
-  if (block == 1) {
+  const int64_t block = desc.block();
+  if (desc.layout.is_rows()) {
     for (int64_t i = 0; i < desc.count(); ++i) move(i, i);
     return;
   }
-  if (is_in_tiles(desc.channel_block)) {
-    const FilterTiles tiles = tiles_of(desc.channel_block);
+  if (desc.layout.is_tiles()) {
+    const FilterTiles tiles = desc.layout.tiles();
     const int64_t outputs = desc.dims[0], inputs = desc.dims[1],
                   plane = desc.dims[2] * desc.dims[3];
     // Within a tile, `together` elements lie side by side (outputs or, turned, inputs), for each of
