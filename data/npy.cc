@@ -14,19 +14,6 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-constexpr std::array<std::pair<DType, std::string_view>, 12> kTypes{{{DType::float32, "<f4"},
-                                                                     {DType::float64, "<f8"},
-                                                                     {DType::float16, "<f2"},
-                                                                     {DType::int64, "<i8"},
-                                                                     {DType::int32, "<i4"},
-                                                                     {DType::int16, "<i2"},
-                                                                     {DType::int8, "|i1"},
-                                                                     {DType::uint64, "<u8"},
-                                                                     {DType::uint32, "<u4"},
-                                                                     {DType::uint16, "<u2"},
-                                                                     {DType::uint8, "|u1"},
-                                                                     {DType::boolean, "|b1"}}};
-
 // The text after `'key':` in the header, a Python dictionary.
 std::string_view entry(std::string_view header, std::string_view key, const std::string& path) {
   auto at = header.find(key);
@@ -41,8 +28,8 @@ std::string_view entry(std::string_view header, std::string_view key, const std:
 DType dtype_of(std::string_view header, const std::string& path) {
   std::string_view text = entry(header, "'descr'", path);
   text = text.substr(0, text.find(','));
-  for (const auto& [dtype, name] : kTypes)
-    if (text.find(name) != text.npos) return dtype;
+  for (const TypeInfo& info : all_types())
+    if (!info.npy.empty() && text.find(info.npy) != text.npos) return info.type;
   fail(path, ": element type ", text, " is not supported");
 }
 
@@ -101,9 +88,7 @@ Literal read_npy(const std::string& path) {
 }
 
 void write_npy(const std::string& path, const Literal& value) {
-  std::string_view descr;
-  for (const auto& [dtype, name] : kTypes)
-    if (dtype == value.dtype()) descr = name;
+  const std::string_view descr = info_of(value.dtype()).npy;
   check(!descr.empty(), path, ": NumPy has no element type for ", value.dtype());
   std::string shape;
   for (int64_t size : value.dims()) shape += std::to_string(size) + ",";

@@ -50,6 +50,19 @@ class Literal {
   static Literal scalar(T value) {
     return of<T>({&value, 1}, {});
   }
+  // Numbers rounded to a floating type; throws for any other.
+  template <class T>
+  static Literal rounded(DType type, std::span<const T> values, Dims dims) {
+    return with_floating(type, [&]<class To>() {
+      using Through = std::conditional_t<std::is_same_v<To, double>, double, float>;
+      std::vector<To> all;
+      for (const T value : values) all.push_back(To(static_cast<Through>(value)));
+      return of<To>(all, std::move(dims));
+    });
+  }
+  static Literal rounded_scalar(DType type, double value) {
+    return rounded<double>(type, {&value, 1}, {});
+  }
   static Literal vector(const std::vector<int64_t>& values) {
     return of<int64_t>(values, {static_cast<int64_t>(values.size())});
   }

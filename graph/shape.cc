@@ -9,29 +9,6 @@
 namespace lockstep {
 namespace {
 
-struct DTypeFacts {
-  DType type;
-  std::string_view name;
-  std::size_t size;
-};
-
-constexpr std::array<DTypeFacts, 14> kTypes{{
-    {DType::float32, "float32", 4},
-    {DType::uint8, "uint8", 1},
-    {DType::int8, "int8", 1},
-    {DType::uint16, "uint16", 2},
-    {DType::int16, "int16", 2},
-    {DType::int32, "int32", 4},
-    {DType::int64, "int64", 8},
-    {DType::string, "string", 0},
-    {DType::boolean, "bool", 1},
-    {DType::float16, "float16", 2},
-    {DType::float64, "float64", 8},
-    {DType::uint32, "uint32", 4},
-    {DType::uint64, "uint64", 8},
-    {DType::bfloat16, "bfloat16", 2},
-}};
-
 template <class List, class Print>
 std::string bracketed(const List& list, Print print) {
   std::string text = "[";
@@ -43,31 +20,6 @@ std::string bracketed(const List& list, Print print) {
 }
 
 }  // namespace
-
-std::string_view name_of(DType type) {
-  for (const DTypeFacts& facts : kTypes)
-    if (facts.type == type) return facts.name;
-  return "undefined";
-}
-
-DType dtype_named(std::string_view name) {
-  for (const DTypeFacts& facts : kTypes)
-    if (facts.name == name) return facts.type;
-  fail("unknown element type '", name, "'");
-}
-
-std::size_t size_of(DType type) {
-  for (const DTypeFacts& facts : kTypes)
-    if (facts.type == type && facts.size > 0) return facts.size;
-  throw Unsupported(join("a tensor of element type ", name_of(type), " cannot be stored"));
-}
-
-bool is_floating(DType type) {
-  return type == DType::float32 || type == DType::float64 || type == DType::float16 ||
-         type == DType::bfloat16;
-}
-
-std::ostream& operator<<(std::ostream& out, DType type) { return out << name_of(type); }
 
 int64_t element_count(const Dims& dims) {
   int64_t count = 1;

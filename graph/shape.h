@@ -8,32 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/dtype.h"
+
 namespace lockstep {
-
-// Values equal ONNX's TensorProto.DataType.
-enum class DType : int {
-  undefined = 0,
-  float32 = 1,
-  uint8 = 2,
-  int8 = 3,
-  uint16 = 4,
-  int16 = 5,
-  int32 = 6,
-  int64 = 7,
-  string = 8,
-  boolean = 9,
-  float16 = 10,
-  float64 = 11,
-  uint32 = 12,
-  uint64 = 13,
-  bfloat16 = 16,
-};
-
-std::string_view name_of(DType type);
-DType dtype_named(std::string_view name);  // throws for an unknown name
-std::size_t size_of(DType type);           // bytes of one element; throws for strings
-bool is_floating(DType type);
-std::ostream& operator<<(std::ostream& out, DType type);
 
 using Dims = std::vector<int64_t>;
 int64_t element_count(const Dims& dims);

@@ -19,11 +19,17 @@ int parse_count(std::string_view text, std::string_view whole) {
   return number;
 }
 
+// A cache line on CPUs; on GPUs their libraries' assumption.
+constexpr DeviceInfo kKinds[] = {
+    {DeviceKind::cpu, "cpu", "CPU", 64, true, false, "every build has them"},
+    {DeviceKind::gpu, "gpu", "GPU", 256, false, true,
+     "`make build` adds them where CUDA's nvcc is, see `lockstep doctor`"}};
+
 DeviceKind parse_kind(std::string_view text, std::string_view whole) {
-  if (text == "cpu") return DeviceKind::cpu;
-  check(text == "gpu", "'", whole, "' is not a list of devices: '", text,
-        "' is neither cpu nor gpu; write cpu*2, gpu*8 or gpu:0,gpu:2");
-  return DeviceKind::gpu;
+  for (const DeviceInfo& info : kKinds)
+    if (text == info.text) return info.kind;
+  fail("'", whole, "' is not a list of devices: '", text,
+       "' is neither cpu nor gpu; write cpu*2, gpu*8 or gpu:0,gpu:2");
 }
 
 // A number, or `local`: the process's number on its host.
@@ -43,9 +49,13 @@ void check_number(std::size_t devices, std::string_view text) {
 
 }  // namespace
 
-std::string text_of(Device device) {
-  return join(device.kind == DeviceKind::cpu ? "cpu" : "gpu", ":", device.index);
+std::span<const DeviceInfo> all_device_kinds() { return kKinds; }
+
+const DeviceInfo& info_of(DeviceKind kind) {
+  return *std::ranges::find(kKinds, kind, &DeviceInfo::kind);
 }
+
+std::string text_of(Device device) { return join(device.info().text, ":", device.index); }
 
 std::vector<Device> parse_devices(std::string_view text) {
   std::vector<Device> devices;

@@ -13,17 +13,27 @@ namespace lockstep {
 
 enum class DeviceKind { cpu, gpu };
 
+struct DeviceInfo {
+  DeviceKind kind;
+  std::string_view text;   // in lists of devices, and the scope of replicas: "gpu"
+  std::string_view name;   // in sentences: "GPU"
+  std::size_t alignment;   // of values in a plan's memory
+  bool in_host_memory;     // all devices read and write the host's memory, and so each other's
+  bool has_queues;         // work waits in queues, that of communication in its own
+  std::string_view added;  // how a build gets its kernels
+};
+std::span<const DeviceInfo> all_device_kinds();
+const DeviceInfo& info_of(DeviceKind kind);
+
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
+
+  const DeviceInfo& info() const { return info_of(kind); }
   friend bool operator==(Device, Device) = default;
 };
 
 std::string text_of(Device device);
-
-// The alignment of values in a plan's memory: a cache line on CPUs; on GPUs what their libraries
-// assume.
-constexpr std::size_t alignment_on(DeviceKind kind) { return kind == DeviceKind::gpu ? 256 : 64; }
 
 // Parses one device per replica: "cpu", "cpu*2", "gpu*8", "gpu:0,gpu:2". "gpu:1*4": four replicas
 // on one GPU. "gpu:local": the GPU with this process's number on its host. Throws for anything

@@ -37,22 +37,14 @@ struct Look {
 using LookAtFloats = Look<uint32_t, 0x7F800000U>;
 
 float value_at(const Tensor& tensor, int64_t place) {
-  switch (tensor.desc.dtype) {
-    case DType::float64:
-      return static_cast<float>(tensor.as<double>()[place]);
-    case DType::float16:
-      return tensor.as<Half>()[place];
-    case DType::bfloat16:
-      return tensor.as<BFloat16>()[place];
-    default:
-      return tensor.as<float>()[place];
-  }
+  return with_floating(tensor.desc.dtype,
+                       [&]<class T>() { return static_cast<float>(tensor.as<T>()[place]); });
 }
 
 }  // namespace
 
 int64_t first_not_finite(const Tensor& tensor) {
-  if (!tensor.data) return -1;
+  if (!tensor.data || !is_floating(tensor.desc.dtype)) return -1;
   const int64_t count = tensor.desc.places();
   switch (tensor.desc.dtype) {
     case DType::float32:
@@ -64,7 +56,7 @@ int64_t first_not_finite(const Tensor& tensor) {
     case DType::bfloat16:
       return Look<uint16_t, 0x7F80U>::first(tensor.data, count);
     default:
-      return -1;
+      fail("internal: no infinity of ", tensor.desc.dtype, " is known");
   }
 }
 

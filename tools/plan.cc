@@ -92,7 +92,7 @@ std::vector<KernelTable> kernels_of(const std::string& gpu, const std::vector<De
 void check_devices(const TrainingModel& model, const std::vector<Device>& devices,
                    const std::string& source) {
   const int places = places_of(model), auxiliaries = places - model.replicas;
-  const char* kind = devices[0].kind == DeviceKind::gpu ? "gpu*" : "cpu*";
+  const std::string kind = join(devices[0].info().text, "*");
   check(static_cast<int>(devices.size()) == places, source, " has ", model.replicas,
         model.replicas == 1 ? " replica" : " replicas",
         auxiliaries > 0 ? join(" and ", auxiliaries, " auxiliary devices (--aux-devices)") : "",

@@ -15,13 +15,11 @@ namespace {
 
 // Processes may use different devices, but need equal numbers and kinds of them.
 std::string number_and_kind(const std::vector<Device>& devices) {
-  const auto of_kind = [&](DeviceKind kind) {
-    return std::count_if(devices.begin(), devices.end(),
-                         [&](const Device& device) { return device.kind == kind; });
-  };
-  const auto cpus = of_kind(DeviceKind::cpu), gpus = of_kind(DeviceKind::gpu);
-  return join(cpus > 0 ? join(cpus, " x cpu") : "", cpus > 0 && gpus > 0 ? ", " : "",
-              gpus > 0 ? join(gpus, " x gpu") : "");
+  std::string text;
+  for (const DeviceInfo& info : all_device_kinds())
+    if (const auto count = std::ranges::count(devices, info.kind, &Device::kind); count > 0)
+      text += join(text.empty() ? "" : ", ", count, " x ", info.text);
+  return text;
 }
 
 NamedDevices auxiliaries_named(const std::string& text) {

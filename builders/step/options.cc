@@ -12,8 +12,8 @@ DataParallelOptions replicas_on(const std::vector<Device>& devices) {
   for (Device device : devices)
     check(device.kind == devices[0].kind, "the devices of a run must be of one kind, not ",
           text_of(devices[0]), " and ", text_of(device));
-  const bool cpu = devices[0].kind == DeviceKind::cpu;
-  return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
+  return {.replicas = static_cast<int>(devices.size()),
+          .scope = std::string(devices[0].info().text)};
 }
 
 void check_options(const DataParallelOptions& options) {

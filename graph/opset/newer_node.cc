@@ -83,18 +83,8 @@ Value NewerNode::constant(Literal literal) {
 }
 
 Value NewerNode::scalar(double value, DType type) {
-  switch (type) {
-    case DType::float64:
-      return constant(Literal::scalar(value));
-    case DType::float16:
-      return constant(Literal::scalar(Half(static_cast<float>(value))));
-    case DType::bfloat16:
-      return constant(Literal::scalar(BFloat16(static_cast<float>(value))));
-    case DType::float32:
-      return constant(Literal::scalar(static_cast<float>(value)));
-    default:
-      refuse("is not supported for ", type);
-  }
+  if (!is_floating(type)) refuse("is not supported for ", type);
+  return constant(Literal::rounded_scalar(type, value));
 }
 
 Value NewerNode::vector(const std::vector<int64_t>& values) {

@@ -54,7 +54,7 @@ void write_rms_norm(NewerNode& node) {
   std::iota(axes.begin(), axes.end(), first);
   // 16-bit floats are squared as float32: stash_type's default.
   const DType given = node.dtype();
-  const bool narrow = given == DType::float16 || given == DType::bfloat16;
+  const bool narrow = is_narrow(given);
   auto to = [&](Value value, DType type) {
     return node.add("Cast", {value}, {{"to", static_cast<int64_t>(type)}});
   };

@@ -19,8 +19,7 @@ class PrecisionPass {
         copy_(from),
         to_(copy_.to()),
         cast_(from.value_count()) {
-    check(narrow_ == DType::float16 || narrow_ == DType::bfloat16,
-          "precision: float16 or bfloat16, not ", narrow_);
+    check(is_narrow(narrow_), "precision: ", narrow_names(), ", not ", narrow_);
     for (Value output : from.outputs()) known_.insert(from.name(output));
   }
 
@@ -54,7 +53,7 @@ class PrecisionPass {
            std::find(wide.begin(), wide.end(), static_cast<int>(input)) == wide.end();
   }
 
-  bool is_narrow(const Node& node) {
+  bool is_narrowed(const Node& node) {
     if (!node.op() || node.op()->narrow.when == Narrow::never) return false;
     bool any = false, all = true;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
@@ -68,7 +67,7 @@ class PrecisionPass {
   }
 
   void copy(const Node& node) {
-    const bool narrow = is_narrow(node);
+    const bool narrow = is_narrowed(node);
     ReplicaScope replica(to_, node.replica());
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {

@@ -114,17 +114,16 @@ Dim times(int64_t count, const Dim& dim) {
 
 DType parse_wire(const std::string& text) {
   if (text.empty()) return DType::undefined;
-  if (text == "float16") return DType::float16;
-  if (text == "bfloat16") return DType::bfloat16;
-  fail("the wire format is '", text, "', should be float16 or bfloat16");
+  for (const TypeInfo& info : all_types())
+    if (info.is_narrow && text == info.name) return info.type;
+  fail("the wire format is '", text, "', should be ", narrow_names());
 }
 
 std::string text_of_wire(DType wire) { return wire == DType::undefined ? "" : join(wire); }
 
 void check_wire(DType wire, DType dtype) {
   if (wire == DType::undefined) return;
-  check(wire == DType::float16 || wire == DType::bfloat16, "the wire format is ", wire,
-        ", should be float16 or bfloat16");
+  check(is_narrow(wire), "the wire format is ", wire, ", should be ", narrow_names());
   check(dtype == DType::float32, dtype, " cannot be sent as ", wire);
 }
 
@@ -180,7 +179,7 @@ Value copy(Graph& graph, Value value, const Site& site) {
 }
 
 std::string reach_text(const KernelRequest& request) {
-  if (request.device.kind == DeviceKind::cpu) return "shared memory";
+  if (request.device.info().in_host_memory) return "shared memory";
   std::vector<int> gpus;
   for (const auto* devices : {&request.part_devices, &request.operand_devices})
     for (const Device& device : *devices)

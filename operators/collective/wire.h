@@ -9,8 +9,10 @@ namespace lockstep {
 // make.operator()<T, W>(). The law has checked that only float32 is sent as another type.
 template <class Make>
 std::unique_ptr<Kernel> dispatch_wire(DType dtype, DType wire, const Make& make) {
-  if (wire == DType::float16) return make.template operator()<float, Half>();
-  if (wire == DType::bfloat16) return make.template operator()<float, BFloat16>();
+  if (is_narrow(wire))
+    return with_narrow(wire, [&]<class W>() -> std::unique_ptr<Kernel> {
+      return make.template operator()<float, W>();
+    });
   return dispatch<Numbers>(dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
     return make.template operator()<T, T>();
   });

@@ -7,10 +7,10 @@ namespace {
 // cuDNN's identifiers of tensors.
 enum Id : int64_t { kX = 1, kW, kY, kBias, kSums, kSquares, kConvolved, kBiased, kZ, kAdded };
 
-cudnnDataType_t type_of(DType type) {
-  if (type == DType::float16) return CUDNN_DATA_HALF;
-  return type == DType::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
-}
+constexpr TypeNames<cudnnDataType_t> kTypes[] = {{DType::float32, CUDNN_DATA_FLOAT},
+                                                 {DType::float16, CUDNN_DATA_HALF},
+                                                 {DType::bfloat16, CUDNN_DATA_BFLOAT16}};
+cudnnDataType_t type_of(DType type) { return name_in(kTypes, type, "cuDNN"); }
 
 // The strides of each dimension, in elements.
 Dims strides_of(const Dims& dims, bool channels_last) {

@@ -27,8 +27,7 @@ std::vector<std::byte> random_numbers() {
 }
 
 std::vector<std::byte> random_numbers(DType type) {
-  if (type == DType::float16) return random_numbers<Half>();
-  return type == DType::bfloat16 ? random_numbers<BFloat16>() : random_numbers<float>();
+  return with_floating(type, []<class T>() { return random_numbers<T>(); });
 }
 
 // A convolution's operands and results.

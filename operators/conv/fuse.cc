@@ -97,7 +97,7 @@ class ConvFusion {
       return;
     const Value x = node.inputs()[0];
     const DType type = from_.dtype(x);
-    if ((type != DType::float16 && type != DType::bfloat16) || from_.shape(x).size() != 4) return;
+    if (!is_narrow(type) || from_.shape(x).size() != 4) return;
     const int convolution = convolution_behind(x, node);
     if (convolution < 0 || !measured_.insert(convolution).second) return;
     convolution_of_norm_[node.index()] = convolution;

@@ -17,9 +17,7 @@ namespace {
 
 constexpr int64_t kBytes = 256;  // values of a byte
 
-bool is_float(DType type) {
-  return type == DType::float32 || type == DType::float16 || type == DType::bfloat16;
-}
+bool is_float(DType type) { return type == DType::float32 || is_narrow(type); }
 
 void byte_table_law(Inference& inference) {
   demand_type(inference, 0, DType::uint8);
@@ -154,16 +152,7 @@ class ByteTables {
   }
 
   static Literal literal_of(const Table& table, DType type) {
-    const Dims dims{table.channels, kBytes};
-    if (type == DType::float32) return Literal::of<float>(table.values, dims);
-    if (type == DType::float16) return rounded<Half>(table, dims);
-    return rounded<BFloat16>(table, dims);
-  }
-  template <class T>
-  static Literal rounded(const Table& table, const Dims& dims) {
-    std::vector<T> values;
-    for (float value : table.values) values.push_back(T(value));
-    return Literal::of<T>(values, dims);
+    return Literal::rounded<float>(type, table.values, {table.channels, kBytes});
   }
 
   std::vector<std::string> notes() const {

@@ -71,12 +71,11 @@ std::unique_ptr<Kernel> cast_and_reorder(const KernelRequest& request) {
 
 bool narrows(const KernelRequest& request) {
   const DType to = request.out[0].dtype;
-  return request.in[0].dtype == DType::float32 && (to == DType::float16 || to == DType::bfloat16);
+  return request.in[0].dtype == DType::float32 && is_narrow(to);
 }
 bool widens(const KernelRequest& request) {
   const DType from = request.in[0].dtype;
-  return request.out[0].dtype == DType::float32 &&
-         (from == DType::float16 || from == DType::bfloat16);
+  return request.out[0].dtype == DType::float32 && is_narrow(from);
 }
 
 }  // namespace

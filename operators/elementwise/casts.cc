@@ -11,11 +11,9 @@
 namespace lockstep {
 namespace {
 
-bool is_narrow(DType type) { return type == DType::float16 || type == DType::bfloat16; }
-
 void casts_law(Inference& inference) {
   const auto to = static_cast<DType>(inference.attributes.integer("to", 0));
-  check(is_narrow(to), "casts to float16 or bfloat16, not to ", to);
+  check(is_narrow(to), "casts to ", narrow_names(), ", not to ", to);
   check(inference.inputs.size() == inference.outputs.size(), "has ", inference.inputs.size(),
         " inputs and ", inference.outputs.size(), " outputs");
   for (std::size_t i = 0; i < inference.inputs.size(); ++i) {

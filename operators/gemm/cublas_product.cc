@@ -62,10 +62,9 @@ cublasLtHandle_t handle_of_current_device() {
   return handle;
 }
 
-cudaDataType_t type_of(DType type) {
-  if (type == DType::float16) return CUDA_R_16F;
-  return type == DType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F;
-}
+constexpr TypeNames<cudaDataType_t> kTypes[] = {
+    {DType::float32, CUDA_R_32F}, {DType::float16, CUDA_R_16F}, {DType::bfloat16, CUDA_R_16BF}};
+cudaDataType_t type_of(DType type) { return name_in(kTypes, type, "cuBLASLt"); }
 
 }  // namespace
 

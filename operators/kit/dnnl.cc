@@ -10,18 +10,11 @@
 namespace lockstep {
 namespace {
 
-dnnl::memory::data_type data_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return dnnl::memory::data_type::f32;
-    case DType::bfloat16:
-      return dnnl::memory::data_type::bf16;
-    case DType::float16:
-      return dnnl::memory::data_type::f16;
-    default:
-      fail("oneDNN kernels do not take ", dtype);
-  }
-}
+constexpr TypeNames<dnnl::memory::data_type> kTypes[] = {
+    {DType::float32, dnnl::memory::data_type::f32},
+    {DType::bfloat16, dnnl::memory::data_type::bf16},
+    {DType::float16, dnnl::memory::data_type::f16}};
+dnnl::memory::data_type data_type_of(DType dtype) { return name_in(kTypes, dtype, "oneDNN"); }
 
 DType dtype_of(const dnnl::memory::desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -29,8 +22,8 @@ DType dtype_of(const dnnl::memory::desc& desc) {
 #else
   const dnnl::memory::data_type type = desc.data_type();
 #endif
-  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
-    if (type == data_type_of(dtype)) return dtype;
+  for (const auto& [dtype, name] : kTypes)
+    if (type == name) return dtype;
   return DType::undefined;
 }
 

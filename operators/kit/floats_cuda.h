@@ -32,13 +32,14 @@ template <class T>
 using DeviceType = typename OnDevice<T>::type;
 
 template <class T>
-inline constexpr bool is_narrow = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
+inline constexpr bool is_narrow_float =
+    std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
 
 template <class T>
-inline constexpr bool is_tensor_float = is_narrow<T> || std::is_same_v<T, float>;
+inline constexpr bool is_tensor_float = is_narrow_float<T> || std::is_same_v<T, float>;
 
 template <class T>
-using Computed = std::conditional_t<is_narrow<T>, float, T>;
+using Computed = std::conditional_t<is_narrow_float<T>, float, T>;
 
 template <class T>
 __device__ Computed<T> computed(T x) {

@@ -21,15 +21,10 @@ Value shared_constant(Graph& graph, const std::string& name, Literal literal) {
 }  // namespace
 
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name) {
-  DType dtype = graph.dtype(like);
-  if (dtype == DType::float64) return shared_constant(graph, name, Literal::scalar(value));
-  const auto number = static_cast<float>(value);
-  if (dtype == DType::float16) return shared_constant(graph, name, Literal::scalar(Half(number)));
-  if (dtype == DType::bfloat16)
-    return shared_constant(graph, name, Literal::scalar(BFloat16(number)));
-  check(dtype == DType::float32, "gradients are not supported for ", dtype, " ('", graph.name(like),
+  const DType dtype = graph.dtype(like);
+  check(is_floating(dtype), "gradients are not supported for ", dtype, " ('", graph.name(like),
         "')");
-  return shared_constant(graph, name, Literal::scalar(number));
+  return shared_constant(graph, name, Literal::rounded_scalar(dtype, value));
 }
 
 Value shared_number(Graph& graph, double value) {

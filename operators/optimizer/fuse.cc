@@ -165,7 +165,7 @@ class UpdateFusion {
         from_.dtype(update.gradient) != DType::float32 || !only_user(update.gradient, user))
       return;
     const Value narrow = cast->inputs()[0];
-    if (from_.dtype(narrow) != DType::float16 && from_.dtype(narrow) != DType::bfloat16) return;
+    if (!is_narrow(from_.dtype(narrow))) return;
     update.gradient = narrow;
     update.cast = cast->index();
   }

@@ -103,8 +103,8 @@ class CopyKeeper {
     if (cast.type() != "Cast" || !cast.domain().empty()) return;
     const Value narrow = cast.outputs()[0];
     copy.type = from_.dtype(narrow);
-    if ((copy.type != DType::float16 && copy.type != DType::bfloat16) ||
-        from_.dtype(copy.param) != DType::float32 || known_.values.contains(from_.name(narrow)))
+    if (!is_narrow(copy.type) || from_.dtype(copy.param) != DType::float32 ||
+        known_.values.contains(from_.name(narrow)))
       return;
     for (const int user : from_.consumers(narrow)) {
       const Node node = from_.node(user);

@@ -23,8 +23,6 @@ void check_numbers(const Inference& inference, const UpdatePlaces& places, DType
     check_one(inference, places.unless(), "operand `unless`", DType::int64);
 }
 
-bool is_16_bits(DType type) { return type == DType::float16 || type == DType::bfloat16; }
-
 using FormalAttributes = std::vector<FormalAttribute>;
 
 FormalAttributes joined(FormalAttributes attributes, const FormalAttributes& more) {
@@ -74,8 +72,8 @@ void check_update(Inference& inference, std::size_t slots) {
 void check_updates(Inference& inference, std::size_t slots) {
   const std::vector<int64_t> copies = inference.attributes.integers("copies");
   const auto to = static_cast<DType>(inference.attributes.integer("copies_to", 0));
-  check(copies.empty() || is_16_bits(to) || to == DType::float32,
-        "copies parameters to float32, float16 or bfloat16, not to ", to);
+  check(copies.empty() || is_narrow(to) || to == DType::float32, "copies parameters to float32, ",
+        narrow_names(), ", not to ", to);
   check(copies.size() <= inference.outputs.size(), "has ", copies.size(), " copies among ",
         inference.outputs.size(), " results");
   const std::size_t made = inference.outputs.size() - copies.size(), n = made / (slots + 1);
@@ -90,7 +88,7 @@ void check_updates(Inference& inference, std::size_t slots) {
     const TensorType &operand = inference.input(i),
                      &gradient = inference.input(places.gradient(i % n));
     check(operand.shape == gradient.shape &&
-              (operand.dtype == gradient.dtype || is_16_bits(gradient.dtype)),
+              (operand.dtype == gradient.dtype || is_narrow(gradient.dtype)),
           "operand ", i, " is ", operand, ", its gradient ", gradient);
     inference.outputs[i] = operand;
   }

@@ -51,24 +51,10 @@ void check_nccl(int result, const char* what, ncclComm_t of = nullptr) {
          api().last_error(of));
 }
 
-ncclDataType_t nccl_type(DType type) {
-  switch (type) {
-    case DType::float32:
-      return ncclFloat32;
-    case DType::float64:
-      return ncclFloat64;
-    case DType::float16:
-      return ncclFloat16;
-    case DType::bfloat16:
-      return ncclBfloat16;
-    case DType::int32:
-      return ncclInt32;
-    case DType::int64:
-      return ncclInt64;
-    default:
-      fail("NCCL cannot sum ", type);
-  }
-}
+constexpr TypeNames<ncclDataType_t> kTypes[] = {
+    {DType::float32, ncclFloat32},   {DType::float64, ncclFloat64}, {DType::float16, ncclFloat16},
+    {DType::bfloat16, ncclBfloat16}, {DType::int32, ncclInt32},     {DType::int64, ncclInt64}};
+ncclDataType_t nccl_type(DType type) { return name_in(kTypes, type, "NCCL"); }
 
 // This process's GPU in exchanges with all processes.
 class ProcessLinks final : public DeviceLinks {

@@ -6,8 +6,6 @@
 namespace lockstep {
 namespace {
 
-const char* name_of(DeviceKind kind) { return kind == DeviceKind::cpu ? "CPU" : "GPU"; }
-
 std::string key_of(std::string_view domain, std::string_view type) {
   return std::string(domain) + ":" + std::string(type);
 }
@@ -49,10 +47,10 @@ KernelTable::KernelTable(DeviceKind kind, const OpSet& ops, std::vector<KernelEn
     : kind_(kind), accelerator_(accelerator), rewrites_(std::move(rewrites)) {
   for (KernelEntry& entry : entries) {
     const std::string key = key_of(entry.domain, entry.type);
-    check(ops.find(entry.domain, entry.type) != nullptr, "there is a ", name_of(kind),
+    check(ops.find(entry.domain, entry.type) != nullptr, "there is a ", info_of(kind).name,
           " kernel for ", key, ", but no such operator");
     check_candidates(key, entry.candidates);
-    check(entries_.emplace(key, std::move(entry.candidates)).second, "the ", name_of(kind),
+    check(entries_.emplace(key, std::move(entry.candidates)).second, "the ", info_of(kind).name,
           " kernel of ", key, " is listed twice");
   }
 }
@@ -63,7 +61,7 @@ bool KernelTable::has(const std::string& domain, const std::string& type) const 
 
 const std::vector<Candidate>& KernelTable::candidates_of(const Node& node) const {
   auto found = entries_.find(key_of(node.domain(), node.type()));
-  supported(found != entries_.end(), node, ": there is no ", name_of(kind_), " kernel for ",
+  supported(found != entries_.end(), node, ": there is no ", info_of(kind_).name, " kernel for ",
             node.type());
   return found->second;
 }
@@ -111,9 +109,8 @@ Layouts KernelTable::wished_layouts(const KernelRequest& request) const {
 const KernelTable& table_for(const std::vector<KernelTable>& tables, Device device) {
   for (const KernelTable& table : tables)
     if (table.kind() == device.kind) return table;
-  fail("this build of Lockstep cannot run on ", text_of(device),
-       ": it has no GPU kernels; `make build` adds them where CUDA's nvcc is, see `lockstep "
-       "doctor`");
+  fail("this build of Lockstep cannot run on ", text_of(device), ": it has no ", device.info().name,
+       " kernels; ", device.info().added);
 }
 
 }  // namespace lockstep

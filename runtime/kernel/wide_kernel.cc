@@ -13,13 +13,9 @@ namespace {
 constexpr int64_t kGrain = 16384;
 constexpr std::size_t kLine = 64;
 
-bool is_narrow(const TensorDesc& desc) {
-  return desc.dtype == DType::float16 || desc.dtype == DType::bfloat16;
-}
-
 bool any_narrow(const KernelRequest& request) {
-  return std::any_of(request.in.begin(), request.in.end(), is_narrow) ||
-         std::any_of(request.out.begin(), request.out.end(), is_narrow);
+  return std::ranges::any_of(request.in, is_narrow, &TensorDesc::dtype) ||
+         std::ranges::any_of(request.out, is_narrow, &TensorDesc::dtype);
 }
 
 template <class From, class To>
@@ -32,17 +28,11 @@ void convert(const void* from, void* to, int64_t count, int threads) {
 }
 
 void widen(DType type, const void* from, void* to, int64_t count, int threads) {
-  if (type == DType::float16)
-    convert<Half, float>(from, to, count, threads);
-  else
-    convert<BFloat16, float>(from, to, count, threads);
+  with_narrow(type, [&]<class From>() { convert<From, float>(from, to, count, threads); });
 }
 
 void narrow(DType type, const void* from, void* to, int64_t count, int threads) {
-  if (type == DType::float16)
-    convert<float, Half>(from, to, count, threads);
-  else
-    convert<float, BFloat16>(from, to, count, threads);
+  with_narrow(type, [&]<class To>() { convert<float, To>(from, to, count, threads); });
 }
 
 // The request in float32, except the contents of its constants.
@@ -50,7 +40,7 @@ KernelRequest described_wide(const KernelRequest& request) {
   KernelRequest wide = request;
   for (std::vector<TensorDesc>* descs : {&wide.in, &wide.out})
     for (TensorDesc& desc : *descs)
-      if (is_narrow(desc)) desc.dtype = DType::float32;
+      if (is_narrow(desc.dtype)) desc.dtype = DType::float32;
   return wide;
 }
 
@@ -58,7 +48,7 @@ KernelRequest described_wide(const KernelRequest& request) {
 KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) {
   KernelRequest wide = described_wide(request);
   for (std::size_t i = 0; i < wide.constants.size(); ++i) {
-    if (!wide.constants[i] || !is_narrow(request.in[i])) continue;
+    if (!wide.constants[i] || !is_narrow(request.in[i].dtype)) continue;
     const Literal& from = *request.constants[i];
     std::vector<float> values(static_cast<std::size_t>(element_count(from.dims())));
     widen(from.dtype(), from.bytes().data(), values.data(), element_count(from.dims()), 1);
@@ -77,8 +67,8 @@ class WideKernel final : public Kernel {
     std::size_t at = own_bytes_;
     for (auto [descs, places] : {std::pair{&request.in, &in_}, std::pair{&request.out, &out_}})
       for (const TensorDesc& desc : *descs) {
-        places->push_back(is_narrow(desc) ? at : kSame);
-        if (!is_narrow(desc)) continue;
+        places->push_back(is_narrow(desc.dtype) ? at : kSame);
+        if (!is_narrow(desc.dtype)) continue;
         at += (static_cast<std::size_t>(desc.places()) * sizeof(float) + kLine - 1) / kLine * kLine;
       }
     bytes_ = at;

@@ -96,7 +96,7 @@ class StorageAssigner {
 
   // All workers have devices of one kind.
   bool in_one_memory(int worker, int other) const {
-    return worker == other || plan_.workers[worker].device.kind == DeviceKind::cpu;
+    return worker == other || plan_.workers[worker].device.info().in_host_memory;
   }
 
   bool may_overwrite(int old, int maker, int slot) const {
@@ -190,12 +190,11 @@ class StorageAssigner {
   bool can_move(int node) const {
     const PlanStep& step = first_step(node);
     const ShowsPart* part = shows_part(*step.kernel);
-    if (!part || !request_.alias || refreshes(node) ||
-        worker_of(node).device.kind != DeviceKind::cpu)
+    if (!part || !request_.alias || refreshes(node) || worker_of(node).device.info().has_queues)
       return false;
     const Slot& from = plan_.slots[step.in[0]];
     const int to = step.out[0];
-    constexpr std::size_t kAligned = alignment_on(DeviceKind::cpu);
+    const std::size_t aligned = worker_of(node).device.info().alignment;
     const auto fed = [&](int slot) {
       return std::find(plan_.feeds.begin(), plan_.feeds.end(), slot) != plan_.feeds.end();
     };

@@ -19,7 +19,7 @@ const Slot* largest_value(const Plan& plan) {
 }  // namespace
 
 void lay_out_arenas(Plan& plan, const CompileRequest& compile) {
-  const std::size_t alignment = alignment_on(compile.devices[0].kind);
+  const std::size_t alignment = compile.devices[0].info().alignment;
   auto aligned = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   const std::size_t guard = aligned(compile.options.guard_bytes);
   for (std::vector<PlanStep>* steps : {&plan.refresh, &plan.steps})

@@ -173,7 +173,7 @@ class Compiler {
     fixed_ = put_fixed_part_first(bound, request_, results, kept_);
   }
 
-  bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }
+  bool in_host_memory() const { return request_.devices[0].info().in_host_memory; }
 
   int replica_with_device(const Node& node, int replica) const {
     if (replica < static_cast<int>(request_.devices.size())) return replica;

@@ -60,7 +60,7 @@ void print_kinds(std::ostream& out, const Plan& plan) {
 
 std::string text_of(const Worker& worker) {
   if (!worker.communicates()) return text_of(worker.device);
-  return worker.device.kind == DeviceKind::cpu ? "exchange" : text_of(worker.device) + "/comm";
+  return worker.device.info().has_queues ? text_of(worker.device) + "/comm" : "exchange";
 }
 
 std::string text_of(const Plan& plan) {

@@ -34,7 +34,7 @@ std::vector<bool> find_exchanges(const Graph& bound) {
 }  // namespace
 
 bool communication_has_queues(const std::vector<Device>& devices) {
-  return devices[0].kind == DeviceKind::gpu;
+  return devices[0].info().has_queues;
 }
 
 WorkersOfNodes::WorkersOfNodes(const Graph& bound, const std::vector<Device>& devices)

@@ -61,8 +61,8 @@ class Reader final : public json::json_sax_t {
       check_metadata(field_, word);
       header_.metadata.emplace(field_, std::move(word));
     } else if (place_ == Place::entry && field_ == "dtype") {
-      for (const auto& [type, name] : kNames)
-        if (word == name) tensor_.dtype = type;
+      for (const TypeInfo& info : all_types())
+        if (!word.empty() && word == info.safetensors) tensor_.dtype = info.type;
       check(tensor_.dtype != DType::undefined, "tensor '", name_, "': element type '", word,
             "' is not supported");
     } else {
@@ -171,10 +171,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::size_t da
   return header;
 }
 
-const char* safetensors_name(DType type) {
-  for (const auto& [known, name] : kNames)
-    if (known == type) return name;
-  fail("safetensors has no name for element type ", type);
+std::string_view safetensors_name(DType type) {
+  const std::string_view name = info_of(type).safetensors;
+  check(!name.empty(), "safetensors has no name for element type ", type);
+  return name;
 }
 
 }  // namespace lockstep

@@ -29,6 +29,6 @@ struct SafetensorsHeader {
 // its type and shape, and all together fill `data_bytes` without overlap or gap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::size_t data_bytes);
 
-const char* safetensors_name(DType type);
+std::string_view safetensors_name(DType type);
 
 }  // namespace lockstep

@@ -175,15 +175,12 @@ TEST(Compile, NamesWhatIsMissing) {
   const std::vector<KernelTable> only_cpu{all_kernels().front()};
   expect_error(
       [&] {
-        compile({graph,
-                 {"x", "z"},
-                 {{4, 4}, {4, 4}},
-                 {"y"},
-                 {},
-                 {},
-                 {{DeviceKind::gpu, 0}},
-                 only_cpu,
-                 {}});
+        compile({.graph = graph,
+                 .feeds = {"x", "z"},
+                 .feed_dims = {{4, 4}, {4, 4}},
+                 .fetches = {"y"},
+                 .devices = {{DeviceKind::gpu, 0}},
+                 .kernels = only_cpu});
       },
       "cannot run on gpu:0: it has no GPU kernels; `make build` adds them");
 }

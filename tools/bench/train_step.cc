@@ -77,7 +77,7 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   TrainingModel model =
       build_data_parallel_model(all_ops(), network.make, MomentumSgd{},
                                 {.replicas = static_cast<int>(devices.size()),
-                                 .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
+                                 .scope = std::string(devices[0].info().text),
                                  .precision = parse_precision(options.precision)});
   StateValues resident;
   std::optional<FedBatch> fed;
@@ -126,7 +126,7 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
       profile.rates =
           measure_rates(devices[0], parse_precision(options.precision), rate_sizes(devices[0].kind),
                         all_kernels(), {.threads = result.threads, .tf32 = options.tf32});
-    if (devices[0].kind == DeviceKind::cpu) profile.between_cores = seconds_between_cores();
+    if (devices[0].info().in_host_memory) profile.between_cores = seconds_between_cores();
     print_profile(plan, profile);
   }
   return result;

@@ -19,7 +19,7 @@ def text_of_dims(vector):
 
 
 def text_of_dtype(dtype):
-    name = str(dtype).split("::")[-1]
+    name = name_of(dtype)
     return "bool" if name == "boolean" else name
 
 

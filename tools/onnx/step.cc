@@ -159,7 +159,7 @@ int run_step(const StepOptions& options) {
       build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
                                 MomentumSgd{.momentum = options.momentum},
                                 {.replicas = replicas,
-                                 .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
+                                 .scope = std::string(devices[0].info().text),
                                  .rules = rules_of(options)});
 
   Session session(model, devices, all_kernels(), {.seed = options.seed});
