@@ -8,6 +8,7 @@
 #include "operators/all.h"
 #include "operators/cuda.h"
 #include "operators/kit/dnnl.h"
+#include "operators/kit/simd/isa.h"
 #include "runtime/device.h"
 #include "runtime/threads/cores.h"
 #include "tools/command.h"
@@ -15,14 +16,22 @@
 namespace lockstep {
 namespace {
 
+const char* vectors_here() {
+  switch (isa_here()) {
+    case Isa::avx512:
+      return "AVX-512";
+    case Isa::avx2:
+      return "AVX2";
+    case Isa::portable:
+      return "SSE only: expect a tenth of the speed";
+  }
+  return "";
+}
+
 // Reports what is present, what is missing, and how to install it.
 int diagnose() {
   std::cout << "processor  " << processor() << ", " << cpu_cores() << " cores, " << memory() << "\n"
-            << "vectors    "
-            << (__builtin_cpu_supports("avx512f") ? "AVX-512"
-                : __builtin_cpu_supports("avx2")  ? "AVX2"
-                                                  : "SSE only: expect a tenth of the speed")
-            << "\n"
+            << "vectors    " << vectors_here() << "\n"
             << "oneDNN     " << dnnl_version() << " (CPU kernels)\n"
             << "operators  " << all_ops().ops().size() << "\n";
   bool gpu = false;

@@ -3,8 +3,8 @@
 
 #include "operators/activation/activation.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/simd/widest.h"
 #include "operators/kit/widened.h"
-#include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
 #include "runtime/threads/parallel.h"

@@ -2,13 +2,13 @@
 // Compiled for any processor, unlike the loops.
 #include "operators/batch_norm/blocks.h"
 
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/isa.h"
 
 namespace lockstep::normed {
 
 template <class T>
 const BlockLoops<T>* loops_here() {
-  return detail::widest_vectors() == detail::Vectors::avx512 ? &avx512_loops<T>() : nullptr;
+  return isa_here() == Isa::avx512 ? &avx512_loops<T>() : nullptr;
 }
 
 template const BlockLoops<float>* loops_here<float>();

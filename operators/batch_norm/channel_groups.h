@@ -7,7 +7,7 @@
 #include <array>
 
 #include "operators/batch_norm/blocks.h"
-#include "operators/kit/pack.h"
+#include "operators/kit/simd/pack.h"
 #include "runtime/tensor.h"
 #include "runtime/threads/parallel.h"
 

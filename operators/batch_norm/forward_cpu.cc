@@ -4,7 +4,7 @@
 #include "operators/batch_norm/channel_groups.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/batch_norm/passes_cpu.h"
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/widest.h"
 #include "operators/layout/padding.h"
 
 namespace lockstep {

@@ -12,7 +12,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/blocks.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/pack.h"
+#include "operators/kit/simd/pack.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 #include "operators/conv/epilogue_cpu.h"
 
 #include "operators/kit/dispatch.h"
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/widest.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

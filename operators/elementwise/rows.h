@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "operators/kit/converted.h"
+#include "operators/kit/simd/widest.h"
 #include "operators/kit/widened.h"
-#include "operators/kit/widest.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "operators/kit/dispatch.h"
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/widest.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"

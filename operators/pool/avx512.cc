@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled for one kind of processor: nothing here may be shared with other files, hence no
 // function of the standard library.
-#include "operators/kit/avx512.h"
+#include "operators/kit/simd/avx512.h"
 #include "operators/pool/max_loops.h"
 
 namespace lockstep::max_pooled {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "operators/kit/pack.h"
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/pack.h"
+#include "operators/kit/simd/widest.h"
 #include "operators/pool/max_loops.h"
 #include "operators/pool/planes.h"
 
@@ -198,7 +198,8 @@ std::unique_ptr<Kernel> max_of_blocks_grad(const KernelRequest& request) {
             "takes operands in equal channel blocks");
   supported(!request.in[1].padded(), "takes channel blocks without padding");
   return dispatch<MaxOfBlocks>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-    if (block == max_pooled::kChannels && detail::widest_vectors() == detail::Vectors::avx512)
+    const int block = layout.block();
+    if (block == max_pooled::kChannels && isa_here() == Isa::avx512)
       return std::make_unique<MaxOfWideBlocksGrad<T>>(request);
     if (block % 8 == 0) return std::make_unique<MaxOfBlocksGrad<T, 8>>(request);
     return std::make_unique<MaxOfBlocksGrad<T, 4>>(request);

@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include "operators/kit/pack.h"
+#include "operators/kit/simd/pack.h"
 #include "operators/pool/planes.h"
 
 namespace lockstep {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/rnn/activations_cpu.h"
 
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/widest.h"
 
 namespace lockstep {
 namespace {

@@ -105,10 +105,10 @@ class NormRun {
 
 void check_vectors(const NormCase& c, const std::string& what) {
   NormRun run(c);
-  const std::vector<NormBytes> expected = run.results(detail::Vectors::any, 1);
+  const std::vector<NormBytes> expected = run.results(Isa::portable, 1);
   for (std::size_t i = 0; i < expected.size(); ++i)
     EXPECT_TRUE(all_zeros_in_padding(c.outputs[i], expected[i])) << what << ", result " << i;
-  for (const auto most : {detail::Vectors::avx2, detail::Vectors::avx512})
+  for (const auto most : {Isa::avx2, Isa::avx512})
     for (const int threads : {1, 3}) {
       const std::vector<NormBytes> found = run.results(most, usable_threads(threads));
       for (std::size_t i = 0; i < expected.size(); ++i)

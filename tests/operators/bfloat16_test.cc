@@ -170,7 +170,7 @@ void check(const Case& c, const std::vector<int>& blocks) {
       expect_same(one.run(*wide, request), found, c.same, what);
       if (c.same != Same::bits) continue;
       for (const Candidate* candidate : {native, wide})
-        for (const auto most : {detail::Vectors::any, detail::Vectors::avx2}) {
+        for (const auto most : {Isa::portable, Isa::avx2}) {
           const VectorsAtMost limit(most);
           expect_same(found, one.run(*candidate, request), Same::bits,
                       join(what, ", narrower vectors"));

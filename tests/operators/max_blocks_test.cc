@@ -90,8 +90,7 @@ class MaxGrad {
   std::vector<Node> node_;
 };
 
-constexpr detail::Vectors kAllVectors[] = {detail::Vectors::any, detail::Vectors::avx2,
-                                           detail::Vectors::avx512};
+constexpr Isa kAllVectors[] = {Isa::portable, Isa::avx2, Isa::avx512};
 
 // In blocks of all sizes, with all vectors, in both precisions.
 void expect_gradient_of_planes(const Windows& windows, const Dims& dims) {
@@ -138,7 +137,7 @@ TEST(MaxOfBlocks, TakesAsManyChannelsAtOnceAsVectorsHold) {
   const MaxGrad max({}, {1, 48, 4, 4});
   for (const auto vectors : kAllVectors) {
     const VectorsAtMost limit(vectors);
-    const bool wide = detail::widest_vectors() == detail::Vectors::avx512;
+    const bool wide = isa_here() == Isa::avx512;
     const auto choice = [&](int block) {
       return max_of_blocks_grad(max.request(block))->describe();
     };

@@ -215,8 +215,7 @@ TEST(Recurrent, VectorsChangeNoBit) {
     for (const float clip : {INFINITY, 2.5F}) {
       const RecurrentActivation f{.kind = kind, .clip = clip};
       std::vector<std::vector<uint32_t>> made;
-      for (const auto most :
-           {detail::Vectors::any, detail::Vectors::avx2, detail::Vectors::avx512}) {
+      for (const auto most : {Isa::portable, Isa::avx2, Isa::avx512}) {
         const VectorsAtMost limit(most);
         std::vector<float> all(3 * x.size());
         activate(f, x.data(), all.data(), count);

@@ -2,15 +2,15 @@
 // Limits how wide the vectors of kernels are, which may not change a bit.
 #pragma once
 
-#include "operators/kit/widest.h"
+#include "operators/kit/simd/isa.h"
 
 namespace lockstep::testing {
 
 // Kernels use at most these while it lives.
 class VectorsAtMost {
  public:
-  explicit VectorsAtMost(detail::Vectors most) { detail::limit_vectors(most); }
-  ~VectorsAtMost() { detail::limit_vectors(detail::Vectors::avx512); }
+  explicit VectorsAtMost(Isa most) { limit_isa(most); }
+  ~VectorsAtMost() { limit_isa(Isa::avx512); }
   VectorsAtMost(const VectorsAtMost&) = delete;
   VectorsAtMost& operator=(const VectorsAtMost&) = delete;
 };

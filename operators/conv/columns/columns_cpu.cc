@@ -7,10 +7,24 @@
 #include "operators/conv/epilogue.h"
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/simd/isa.h"
 #include "operators/layout/layout.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {
+
+const columns::ColumnLoops* columns::loops_here() {
+  switch (isa_here()) {
+    case Isa::avx512:
+      return &avx512_loops();
+    case Isa::avx2:
+      return &avx2_loops();
+    case Isa::portable:
+      return nullptr;
+  }
+  return nullptr;
+}
+
 namespace {
 
 using namespace columns;

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <immintrin.h>
-
+#include "operators/kit/simd/avx2.h"
 #include "operators/conv/winograd/loops_of.h"
 
 namespace lockstep::winograd {
 namespace {
 
-struct Avx2 {
-  using Vector = __m256;
-  static constexpr const char* kName = "AVX2";
-  static constexpr int kLanes = 8, kRows = 6;  // 12 of 16 registers are sums
-
-  static Vector load(const float* x) { return _mm256_loadu_ps(x); }
-  static void store(float* y, Vector x) { _mm256_storeu_ps(y, x); }
-  static void stream(float* y, Vector x) { _mm256_stream_ps(y, x); }
-  static void end_streams() { _mm_sfence(); }
-  static Vector all(float x) { return _mm256_set1_ps(x); }
-  static Vector add(Vector x, Vector y) { return _mm256_add_ps(x, y); }
-  static Vector subtract(Vector x, Vector y) { return _mm256_sub_ps(x, y); }
-  static Vector multiply(Vector x, Vector y) { return _mm256_mul_ps(x, y); }
-  static Vector fma(Vector x, Vector y, Vector z) { return _mm256_fmadd_ps(x, y, z); }
-  // The second operand if one is NaN.
-  static Vector relu(Vector x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
+struct Eight : Avx2 {
+  static constexpr int kRows = 6;  // 12 of 16 registers are sums
 
   static Vector every_fourth_row(const float* from, int64_t row) {
     const Vector first = _mm256_castps128_ps256(_mm_loadu_ps(from));
@@ -45,7 +30,7 @@ struct Avx2 {
 }  // namespace
 
 const Loops& avx2_loops() {
-  static const LoopsOf<Avx2> loops;
+  static const LoopsOf<Eight> loops;
   return loops;
 }
 

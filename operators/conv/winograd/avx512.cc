@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <immintrin.h>
-
+#include "operators/kit/simd/avx512.h"
 #include "operators/conv/winograd/loops_of.h"
 
 namespace lockstep::winograd {
 namespace {
 
-struct Avx512 {
-  using Vector = __m512;
-  static constexpr const char* kName = "AVX-512";
-  static constexpr int kLanes = 16, kRows = 12;  // 24 of 32 registers are sums
-
-  static Vector load(const float* x) { return _mm512_loadu_ps(x); }
-  static void store(float* y, Vector x) { _mm512_storeu_ps(y, x); }
-  static void stream(float* y, Vector x) { _mm512_stream_ps(y, x); }
-  static void end_streams() { _mm_sfence(); }
-  static Vector all(float x) { return _mm512_set1_ps(x); }
-  static Vector add(Vector x, Vector y) { return _mm512_add_ps(x, y); }
-  static Vector subtract(Vector x, Vector y) { return _mm512_sub_ps(x, y); }
-  static Vector multiply(Vector x, Vector y) { return _mm512_mul_ps(x, y); }
-  static Vector fma(Vector x, Vector y, Vector z) { return _mm512_fmadd_ps(x, y, z); }
+struct Sixteen : Avx512 {
+  static constexpr int kRows = 12;  // 24 of 32 registers are sums
   // Without a mask, g++ 12 sees something uninitialised in some functions.
-  static constexpr __mmask16 kAll = 0xFFFF;
-
-  // The second operand if one is NaN.
-  static Vector relu(Vector x) { return _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), x); }
+  static constexpr __mmask16 kAll = avx512::kAll;
 
   static Vector every_fourth_row(const float* from, int64_t row) {
     Vector all = _mm512_castps128_ps512(_mm_loadu_ps(from));
@@ -58,7 +42,7 @@ struct Avx512 {
 }  // namespace
 
 const Loops& avx512_loops() {
-  static const LoopsOf<Avx512> loops;
+  static const LoopsOf<Sixteen> loops;
   return loops;
 }
 

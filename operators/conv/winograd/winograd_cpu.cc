@@ -5,9 +5,23 @@
 #include "operators/conv/shapes.h"
 #include "operators/conv/winograd/work.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/simd/isa.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {
+
+const winograd::Loops* winograd::loops_here() {
+  switch (isa_here()) {
+    case Isa::avx512:
+      return &avx512_loops();
+    case Isa::avx2:
+      return &avx2_loops();
+    case Isa::portable:
+      return nullptr;
+  }
+  return nullptr;
+}
+
 namespace {
 
 using namespace winograd;

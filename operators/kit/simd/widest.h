@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops on the CPU, compiled for wider vectors than every processor has. The instructions compute
+// the same bits, as kernels are compiled without fused multiply-add (operators/CMakeLists.txt);
+// there are fewer of them, which tells where 16-bit floats are widened and rounded.
+#pragma once
+
+#include <type_traits>
+
+#include "graph/half.h"
+#include "operators/kit/simd/isa.h"
+
+namespace lockstep {
+namespace detail {
+
+// All that `body` calls is compiled into it.
+template <class Body>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl"), gnu::flatten, gnu::noinline]] void with_avx512(
+    const Body& body) {
+  body();
+}
+template <class Body>
+[[gnu::target("avx2"), gnu::flatten, gnu::noinline]] void with_avx2(const Body& body) {
+  body();
+}
+
+}  // namespace detail
+
+// Calls body(). Not for what calls parallel_for: its threads would run what was compiled for any
+// processor.
+template <class Body>
+void widest(const Body& body) {
+  switch (isa_here()) {
+    case Isa::avx512:
+      return detail::with_avx512(body);
+    case Isa::avx2:
+      return detail::with_avx2(body);
+    case Isa::portable:
+      return body();
+  }
+}
+
+// The same where it pays.
+template <bool kPays, class Body>
+void widest_if(const Body& body) {
+  if constexpr (kPays)
+    widest(body);
+  else
+    body();
+}
+// For loops over elements of this type.
+template <class T, class Body>
+void widest_for(const Body& body) {
+  widest_if<std::is_same_v<T, BFloat16>>(body);
+}
+
+}  // namespace lockstep
