@@ -46,8 +46,10 @@ std::map<std::string, int64_t> rows_of_feeds(const SourcedModel& source) {
 // Prediction as a session runs it: all inputs but states are feeds.
 CompileRequest inference_request(const TrainingModel& model, std::vector<Device> devices,
                                  const std::vector<KernelTable>& kernels) {
-  CompileRequest request{model.inference,    {},     {}, {}, model.state_values(), {},
-                         std::move(devices), kernels};
+  CompileRequest request{.graph = model.inference,
+                         .states = model.state_values(),
+                         .devices = std::move(devices),
+                         .kernels = kernels};
   const std::set<std::string> states(request.states.begin(), request.states.end());
   for (Value input : model.inference.inputs()) {
     const std::string& name = model.inference.name(input);

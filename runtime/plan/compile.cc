@@ -344,15 +344,14 @@ CompileRequest step_request(const TrainingModel& model,
                             const std::function<Dims(const std::string& feed)>& dims,
                             std::vector<Device> devices, const std::vector<KernelTable>& kernels,
                             const CompileOptions& options) {
-  CompileRequest request{model.step,
-                         model.feed_values(),
-                         {},
-                         step_fetches(model),
-                         model.state_values(),
-                         model.updates,
-                         std::move(devices),
-                         kernels,
-                         options};
+  CompileRequest request{.graph = model.step,
+                         .feeds = model.feed_values(),
+                         .fetches = step_fetches(model),
+                         .states = model.state_values(),
+                         .updates = model.updates,
+                         .devices = std::move(devices),
+                         .kernels = kernels,
+                         .options = options};
   for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
   request.owners = model.owners();
   request.chooses_state_layouts = true;

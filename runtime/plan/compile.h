@@ -29,12 +29,12 @@ struct CompileOptions {
 // Made by naming members.
 struct CompileRequest {
   const Graph& graph;
-  std::vector<std::string> feeds;    // inputs that are fed, in the order of Plan::feeds
-  std::vector<Dims> feed_dims;       // their shapes
-  std::vector<std::string> fetches;  // values to read after a run
-  std::vector<std::string> states;  // all states, in the order of Plan::states, which may have more
-  std::vector<Binding> updates;     // state := value, done by the end of the step
-  std::vector<Device> devices;      // by replica
+  std::vector<std::string> feeds = {};    // inputs that are fed, in the order of Plan::feeds
+  std::vector<Dims> feed_dims = {};       // their shapes
+  std::vector<std::string> fetches = {};  // values to read after a run
+  std::vector<std::string> states = {};   // all of them, first in Plan::states
+  std::vector<Binding> updates = {};      // state := value, done by the end of the step
+  std::vector<Device> devices = {};       // by replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options = {};
   Comm* comm = nullptr;                    // to other processes

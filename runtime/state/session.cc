@@ -152,10 +152,20 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   const bool initial = this == session_.init_.get();
   const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() && !initial;
   const Sharing::Use use{spec_.updates, initial, chooses};
-  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
-                       session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
-                       options, session_.comm(), spec_.model.owners(), session_.state_.layouts(),
-                       chooses, session_.sharing_.may_share(spec_.model, use)});
+  Plan plan = compile({.graph = spec_.graph,
+                       .feeds = spec_.feeds,
+                       .feed_dims = std::move(dims),
+                       .fetches = spec_.fetches,
+                       .states = session_.state_.names(),
+                       .updates = spec_.updates,
+                       .devices = session_.devices_,
+                       .kernels = session_.kernels_,
+                       .options = options,
+                       .comm = session_.comm(),
+                       .owners = spec_.model.owners(),
+                       .state_layouts = session_.state_.layouts(),
+                       .chooses_state_layouts = chooses,
+                       .common = session_.sharing_.may_share(spec_.model, use)});
   session_.sharing_.arrange(plan, use);
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (moves_ != session_.state_.moves()) cache_.clear();

@@ -139,15 +139,12 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   }
   States none({}, {});
   Workers workers(c.replicas, 1);
-  auto executor = make_executor(compile({sum.graph,
-                                         sum.feeds,
-                                         std::vector<Dims>(fed.size(), dims),
-                                         sum.sums,
-                                         {},
-                                         {},
-                                         cpu_devices(c.replicas),
-                                         all_kernels(),
-                                         {}}),
+  auto executor = make_executor(compile({.graph = sum.graph,
+                                         .feeds = sum.feeds,
+                                         .feed_dims = std::vector<Dims>(fed.size(), dims),
+                                         .fetches = sum.sums,
+                                         .devices = cpu_devices(c.replicas),
+                                         .kernels = all_kernels()}),
                                 none, workers);
   std::vector<Tensor> tensors;
   for (auto& values_of : fed) tensors.push_back({{DType::float32, dims}, values_of.data()});

@@ -105,15 +105,14 @@ TEST(DataParallel, GoldenPlanOfEightGpus) {
                                              : Dims{4, 1, 6, 6});
     }
   for (const std::string& name : model.losses[0].values) fetches.push_back(name);
-  const Plan plan = compile({model.step,
-                             feeds,
-                             dims,
-                             fetches,
-                             model.state_values(),
-                             model.updates,
-                             gpu_devices(8),
-                             queued_kernels(),
-                             {}});
+  const Plan plan = compile({.graph = model.step,
+                             .feeds = feeds,
+                             .feed_dims = dims,
+                             .fetches = fetches,
+                             .states = model.state_values(),
+                             .updates = model.updates,
+                             .devices = gpu_devices(8),
+                             .kernels = queued_kernels()});
   expect_golden("mlp_8_gpus.plan.txt", text_of(plan));
 }
 

@@ -34,15 +34,12 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
       for (auto& values : fed) tensors.push_back({{DType::float32, {2, 3}}, values.data()});
       States none({}, {});
       Workers workers(4, 1);
-      auto executor = make_executor(compile({means.graph,
-                                             means.feeds,
-                                             std::vector<Dims>(8, Dims{2, 3}),
-                                             means.sums,
-                                             {},
-                                             {},
-                                             cpu_devices(4),
-                                             all_kernels(),
-                                             {}}),
+      auto executor = make_executor(compile({.graph = means.graph,
+                                             .feeds = means.feeds,
+                                             .feed_dims = std::vector<Dims>(8, Dims{2, 3}),
+                                             .fetches = means.sums,
+                                             .devices = cpu_devices(4),
+                                             .kernels = all_kernels()}),
                                     none, workers);
       executor->run(tensors, {});
       std::size_t next = 0;

@@ -62,17 +62,15 @@ FoundProposals proposals_of_case(const Cases& c, Mode mode) {
 
   States states({}, {});
   Workers workers(1, 1);
-  const auto executor = make_executor(
-      compile({graph,
-               {"logits", "deltas", "im_info"},
-               dims,
-               {graph.name(found.boxes.value), graph.name(found.logits), graph.name(found.sources)},
-               {},
-               {},
-               cpu_devices(1),
-               all_kernels(),
-               {}}),
-      states, workers);
+  const auto executor =
+      make_executor(compile({.graph = graph,
+                             .feeds = {"logits", "deltas", "im_info"},
+                             .feed_dims = dims,
+                             .fetches = {graph.name(found.boxes.value), graph.name(found.logits),
+                                         graph.name(found.sources)},
+                             .devices = cpu_devices(1),
+                             .kernels = all_kernels()}),
+                    states, workers);
   const std::vector<Literal> fed{literal_of_list(c["scores"], dims[0]),
                                  literal_of_list(c["deltas"], dims[1]),
                                  literal_of_list(c["im_info"], dims[2])};

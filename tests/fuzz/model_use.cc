@@ -26,8 +26,10 @@ Dims fed_dims(const Graph& graph, const std::string& feed) {
 
 CompileRequest inference_request(const TrainingModel& model) {
   const Graph& graph = model.inference;
-  CompileRequest request{graph,          {},           {}, {}, model.state_values(), {},
-                         cpu_devices(1), all_kernels()};
+  CompileRequest request{.graph = graph,
+                         .states = model.state_values(),
+                         .devices = cpu_devices(1),
+                         .kernels = all_kernels()};
   const std::set<std::string> states(request.states.begin(), request.states.end());
   for (Value input : graph.inputs())
     if (const std::string& name = graph.name(input); !states.count(name)) {

@@ -42,15 +42,12 @@ class Replicas {
 
   std::vector<std::vector<float>> run(const std::vector<std::string>& fetches) {
     std::vector<Dims> dims(count_, Dims{length_});
-    auto executor = make_executor(compile({graph,
-                                           named("x", count_),
-                                           dims,
-                                           fetches,
-                                           {},
-                                           {},
-                                           cpu_devices(count_),
-                                           all_kernels(),
-                                           {}}),
+    auto executor = make_executor(compile({.graph = graph,
+                                           .feeds = named("x", count_),
+                                           .feed_dims = dims,
+                                           .fetches = fetches,
+                                           .devices = cpu_devices(count_),
+                                           .kernels = all_kernels()}),
                                   none_, workers_);
     std::vector<Tensor> feeds;
     for (auto& values : data_) feeds.push_back({{DType::float32, {length_}}, values.data()});

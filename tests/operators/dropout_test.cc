@@ -59,16 +59,15 @@ std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) 
           .values[0];
   States store({}, {});
   Workers workers(1, threads);
-  auto executor = make_executor(compile({graph,
-                                         {"x"},
-                                         {{kCount}},
-                                         {graph.name(first), graph.name(second), graph.name(dx)},
-                                         {},
-                                         {},
-                                         cpu_devices(1),
-                                         all_kernels(),
-                                         {.threads = threads}}),
-                                store, workers);
+  auto executor =
+      make_executor(compile({.graph = graph,
+                             .feeds = {"x"},
+                             .feed_dims = {{kCount}},
+                             .fetches = {graph.name(first), graph.name(second), graph.name(dx)},
+                             .devices = cpu_devices(1),
+                             .kernels = all_kernels(),
+                             .options = {.threads = threads}}),
+                    store, workers);
   Literal ones = Literal::of<float>(std::vector<float>(kCount, 1), {kCount});
   std::vector<Tensor> feeds{view_of(ones)};
   executor->run(feeds, {{seed, step}});

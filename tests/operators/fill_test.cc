@@ -51,15 +51,11 @@ std::vector<float> drawn(const Initializer& initializer, const Dims& dims, uint6
   Value y = initializer(graph, dims, stream, "y");
   States none({}, {});
   Workers workers(1, threads);
-  auto executor = make_executor(compile({graph,
-                                         {},
-                                         {},
-                                         {graph.name(y)},
-                                         {},
-                                         {},
-                                         cpu_devices(1),
-                                         all_kernels(),
-                                         {.threads = threads}}),
+  auto executor = make_executor(compile({.graph = graph,
+                                         .fetches = {graph.name(y)},
+                                         .devices = cpu_devices(1),
+                                         .kernels = all_kernels(),
+                                         .options = {.threads = threads}}),
                                 none, workers);
   executor->run({}, {{seed, step}});
   const float* values = executor->fetches()[0].as<float>();

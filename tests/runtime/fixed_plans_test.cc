@@ -26,9 +26,15 @@ struct Small {
 
 CompileRequest request_of(const Small& small, std::vector<std::string> fetches,
                           std::vector<Binding> updates = {}, const CompileOptions& options = {}) {
-  return {small.graph,        {"x"},         {{4, 4}},
-          std::move(fetches), {"w", "v"},    std::move(updates),
-          cpu_devices(1),     all_kernels(), options};
+  return {.graph = small.graph,
+          .feeds = {"x"},
+          .feed_dims = {{4, 4}},
+          .fetches = std::move(fetches),
+          .states = {"w", "v"},
+          .updates = std::move(updates),
+          .devices = cpu_devices(1),
+          .kernels = all_kernels(),
+          .options = options};
 }
 
 std::vector<std::string> names(const std::vector<PlanStep>& steps) {
@@ -189,9 +195,14 @@ TEST(FixedPlans, ErrorsLeaveItStale) {
   add(graph, x, taken, "y");
   States states({"table", "places"}, {{DType::float32, {4}}, {DType::int64, {4}}});
   Workers workers(1, 1);
-  const auto executor = make_executor(
-      compile({graph, {"x"}, {{4}}, {"y"}, {"table", "places"}, {}, cpu_devices(1), all_kernels()}),
-      states, workers);
+  const auto executor = make_executor(compile({.graph = graph,
+                                               .feeds = {"x"},
+                                               .feed_dims = {{4}},
+                                               .fetches = {"y"},
+                                               .states = {"table", "places"},
+                                               .devices = cpu_devices(1),
+                                               .kernels = all_kernels()}),
+                                      states, workers);
   ASSERT_EQ(names(executor->plan().refresh), Names{"taken"});
   std::vector<float> fed(4, 1);
   const std::vector<Tensor> feeds{{{DType::float32, {4}}, fed.data()}};

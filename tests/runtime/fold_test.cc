@@ -334,14 +334,13 @@ TEST(FoldingOf, EveryBatchNormOfPublishedNetworks) {
       for (const State& state : model.states) states.push_back(state.values[0]);
       const Graph& graph = model.inference;
       FoldedPrediction predicted;
-      count_folded(compile({graph,
-                            {"data"},
-                            {{1, 3, 224, 224}},
-                            {graph.name(graph.outputs()[0])},
-                            states,
-                            {},
-                            {way.device()},
-                            way.kernels()}),
+      count_folded(compile({.graph = graph,
+                            .feeds = {"data"},
+                            .feed_dims = {{1, 3, 224, 224}},
+                            .fetches = {graph.name(graph.outputs()[0])},
+                            .states = states,
+                            .devices = {way.device()},
+                            .kernels = way.kernels()}),
                    predicted);
       EXPECT_EQ(predicted.folded, norms);
       for (const char* gone : {"BatchNormalization", "FusedBatchNorm", "Relu"})

@@ -36,8 +36,16 @@ Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t bat
     }
   for (const Replicated& loss : model.losses)
     fetches.insert(fetches.end(), loss.values.begin(), loss.values.end());
-  return compile({model.step, feeds, dims, fetches, model.state_values(), model.updates,
-                  parse_devices(devices), kernels, options, comm});
+  return compile({.graph = model.step,
+                  .feeds = feeds,
+                  .feed_dims = dims,
+                  .fetches = fetches,
+                  .states = model.state_values(),
+                  .updates = model.updates,
+                  .devices = parse_devices(devices),
+                  .kernels = kernels,
+                  .options = options,
+                  .comm = comm});
 }
 
 TrainingModel replicated(const std::string& name, const DataParallelOptions& options) {

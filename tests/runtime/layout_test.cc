@@ -70,15 +70,13 @@ Ran run(const Network& network, bool layouts) {
   Workers workers(1, 1);
   CompileOptions options;
   options.layouts = layouts;
-  auto executor = make_executor(compile({network.graph,
-                                         {"x"},
-                                         {{2, 3, 12, 12}},
-                                         network.fetches,
-                                         {},
-                                         {},
-                                         cpu_devices(1),
-                                         all_kernels(),
-                                         options}),
+  auto executor = make_executor(compile({.graph = network.graph,
+                                         .feeds = {"x"},
+                                         .feed_dims = {{2, 3, 12, 12}},
+                                         .fetches = network.fetches,
+                                         .devices = cpu_devices(1),
+                                         .kernels = all_kernels(),
+                                         .options = options}),
                                 store, workers);
   Literal x = random_literal({2, 3, 12, 12}, 99);
   std::vector<Tensor> feeds{view_of(x)};
@@ -129,15 +127,12 @@ TEST(Layout, SpreadsTheGradientOfAMeanOverBlocks) {
   const Value mean = reshape(graph, global_average_pool(graph, y, "pool"), {2, kChannels}, "mean");
   const Value loss = reduce_mean(graph, mul(graph, mean, mean, "square"), {}, false, "loss");
   const Gradients gradients = add_gradients(graph, {{loss}}, {w});
-  const Plan plan = compile({graph,
-                             {"x"},
-                             {{2, 3, 12, 12}},
-                             {graph.name(gradients.values[0])},
-                             {},
-                             {},
-                             cpu_devices(1),
-                             all_kernels(),
-                             {}});
+  const Plan plan = compile({.graph = graph,
+                             .feeds = {"x"},
+                             .feed_dims = {{2, 3, 12, 12}},
+                             .fetches = {graph.name(gradients.values[0])},
+                             .devices = cpu_devices(1),
+                             .kernels = all_kernels()});
   int reorders = 0, spread = 0;
   for (const PlanStep& step : plan.steps) {
     const TensorDesc& made = plan.slots[static_cast<std::size_t>(step.out[0])].desc;
@@ -155,9 +150,13 @@ TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
   const auto run_on = [](const Graph& graph, const Literal& x, std::vector<std::string> fetches) {
     States store({}, {});
     Workers workers(1, 1);
-    auto executor = make_executor(
-        compile({graph, {"x"}, {x.dims()}, fetches, {}, {}, cpu_devices(1), all_kernels(), {}}),
-        store, workers);
+    auto executor = make_executor(compile({.graph = graph,
+                                           .feeds = {"x"},
+                                           .feed_dims = {x.dims()},
+                                           .fetches = fetches,
+                                           .devices = cpu_devices(1),
+                                           .kernels = all_kernels()}),
+                                  store, workers);
     const std::vector<Tensor> feeds{view_of(x)};
     executor->run(feeds, {});
     Ran ran{{}, text_of(executor->plan())};
@@ -187,15 +186,12 @@ TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
 // The reorders that are steps, and those that convolutions make of their weights.
 TEST(Layout, CountsTheBytesThatAreReordered) {
   const Network network;
-  const Plan plan = compile({network.graph,
-                             {"x"},
-                             {{2, 3, 12, 12}},
-                             network.fetches,
-                             {},
-                             {},
-                             cpu_devices(1),
-                             all_kernels(),
-                             {}});
+  const Plan plan = compile({.graph = network.graph,
+                             .feeds = {"x"},
+                             .feed_dims = {{2, 3, 12, 12}},
+                             .fetches = network.fetches,
+                             .devices = cpu_devices(1),
+                             .kernels = all_kernels()});
   const auto bytes_of = [&](const std::vector<int>& slots) {
     std::size_t bytes = 0;
     for (const int slot : slots)
@@ -251,15 +247,12 @@ TEST(Layout, OfCastsIsOneThatCanBeLeft) {
       cast(graph, z, DType::float32, "back");
       States store({}, {});
       Workers workers(1, 1);
-      auto executor = make_executor(compile({graph,
-                                             {"x"},
-                                             {{2, 3, 12, 12}},
-                                             {"y", "z", "back"},
-                                             {},
-                                             {},
-                                             cpu_devices(1),
-                                             all_kernels(),
-                                             {}}),
+      auto executor = make_executor(compile({.graph = graph,
+                                             .feeds = {"x"},
+                                             .feed_dims = {{2, 3, 12, 12}},
+                                             .fetches = {"y", "z", "back"},
+                                             .devices = cpu_devices(1),
+                                             .kernels = all_kernels()}),
                                     store, workers);
       const Literal image = random_literal({2, 3, 12, 12}, 99);
       const std::vector<Tensor> feeds{view_of(image)};
@@ -279,7 +272,12 @@ TEST(Layout, WhatNoEngineTakesIsNamed) {
   conv(graph, x, w, none, {}, "y");
   expect_error(
       [&] {
-        compile({graph, {"x"}, {{2, 3, 4, 4}}, {"y"}, {}, {}, cpu_devices(1), all_kernels(), {}});
+        compile({.graph = graph,
+                 .feeds = {"x"},
+                 .feed_dims = {{2, 3, 4, 4}},
+                 .fetches = {"y"},
+                 .devices = cpu_devices(1),
+                 .kernels = all_kernels()});
       },
       "y (Conv", "could not create");
 }

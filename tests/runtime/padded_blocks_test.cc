@@ -159,15 +159,13 @@ TEST(PaddedBlocksOf, WhatIsNotFiniteDoesNotSpreadByPadding) {
   for (const bool layouts : {true, false}) {
     States states({}, {});
     Workers workers(1, 1);
-    const auto executor = make_executor(compile({graph,
-                                                 {"x"},
-                                                 {fed.dims()},
-                                                 {graph.name(y)},
-                                                 {},
-                                                 {},
-                                                 cpu_devices(1),
-                                                 all_kernels(),
-                                                 {.layouts = layouts}}),
+    const auto executor = make_executor(compile({.graph = graph,
+                                                 .feeds = {"x"},
+                                                 .feed_dims = {fed.dims()},
+                                                 .fetches = {graph.name(y)},
+                                                 .devices = cpu_devices(1),
+                                                 .kernels = all_kernels(),
+                                                 .options = {.layouts = layouts}}),
                                         states, workers);
     if (layouts && any_blocks(executor->plan())) {
       EXPECT_TRUE(users_of_padding(executor->plan()).contains("Conv")) << text_of(executor->plan());

@@ -119,15 +119,15 @@ TEST(Compile, AFeedThatAStateTakesIsNotOverwritten) {
     std::vector<float> fed(16, 0.5F);
     const std::vector<Tensor> feeds{{{DType::float32, {4, 4}}, fed.data()}};
     Workers workers(1, 1);
-    const auto executor = make_executor(compile({graph,
-                                                 {"x"},
-                                                 {{4, 4}},
-                                                 {"y"},
-                                                 {"v"},
-                                                 {{"v", "x"}},
-                                                 cpu_devices(1),
-                                                 all_kernels(),
-                                                 {.alias = alias}}),
+    const auto executor = make_executor(compile({.graph = graph,
+                                                 .feeds = {"x"},
+                                                 .feed_dims = {{4, 4}},
+                                                 .fetches = {"y"},
+                                                 .states = {"v"},
+                                                 .updates = {{"v", "x"}},
+                                                 .devices = cpu_devices(1),
+                                                 .kernels = all_kernels(),
+                                                 .options = {.alias = alias}}),
                                         states, workers);
     executor->run(feeds, {});
     EXPECT_EQ(states.read("v"), Literal::of<float>(fed, {4, 4})) << "alias " << alias;
@@ -209,7 +209,13 @@ TEST(Compile, WhatAPlanKeepsCountsAsMemory) {
   const Value w = graph.input("w", {DType::float32, {1024, 1024}});
   graph.output(add(graph, x, relu(graph, w, "kept"), "y"));
   const auto plan = [&] {
-    return compile({graph, {"x"}, {{1024, 1024}}, {"y"}, {"w"}, {}, cpu_devices(1), all_kernels()});
+    return compile({.graph = graph,
+                    .feeds = {"x"},
+                    .feed_dims = {{1024, 1024}},
+                    .fetches = {"y"},
+                    .states = {"w"},
+                    .devices = cpu_devices(1),
+                    .kernels = all_kernels()});
   };
   const Plan whole = plan();
   ASSERT_EQ(whole.kept.size(), 1U);

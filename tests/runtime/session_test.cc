@@ -84,8 +84,11 @@ TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {
   Value state = graph.input("w", {DType::float32, {3, 3}});
   Value seen = reshape(graph, reshape(graph, state, {9}, "flat"), {3, 3}, "square");
   transpose(graph, seen, {1, 0}, "next");
-  Plan plan =
-      compile({graph, {}, {}, {}, {"w"}, {{"w", "next"}}, cpu_devices(1), all_kernels(), {}});
+  Plan plan = compile({.graph = graph,
+                       .states = {"w"},
+                       .updates = {{"w", "next"}},
+                       .devices = cpu_devices(1),
+                       .kernels = all_kernels()});
   States states({"w"}, {{DType::float32, {3, 3}}});
   const std::vector<float> rows{1, 2, 3, 4, 5, 6, 7, 8, 9}, columns{1, 4, 7, 2, 5, 8, 3, 6, 9};
   states.write("w", Literal::of<float>(rows, {3, 3}));

@@ -68,9 +68,14 @@ CaseRunner::CaseRunner(const Graph& graph, const OpCase& c, const std::vector<st
   for (const CaseInput& input : c.inputs)
     if (!input.constant && !input.absent) dims.push_back(input.value.dims());
   const CaseDevice on = where == Where::cpu ? CaseDevice{} : case_device();
-  executor_ = make_executor(
-      compile({graph, feeds, dims, fetches, {}, {}, {on.device}, *on.kernels, options_}), store_,
-      workers_, on.accelerator);
+  executor_ = make_executor(compile({.graph = graph,
+                                     .feeds = feeds,
+                                     .feed_dims = dims,
+                                     .fetches = fetches,
+                                     .devices = {on.device},
+                                     .kernels = *on.kernels,
+                                     .options = options_}),
+                            store_, workers_, on.accelerator);
 }
 
 std::vector<Literal> CaseRunner::run(const std::vector<Literal>& values) {

@@ -35,10 +35,14 @@ FoldedPrediction predicted_by(const FoldNet& net, const FoldWay& way) {
     states.push_back(name);
     descs.push_back({value.dtype(), value.dims()});
   }
-  const CompileRequest request{
-      graph,          fed,           dims,
-      fetches,        states,        {},
-      {way.device()}, way.kernels(), {.rewrites = way.rewrites, .exact = way.exact}};
+  const CompileRequest request{.graph = graph,
+                               .feeds = fed,
+                               .feed_dims = dims,
+                               .fetches = fetches,
+                               .states = states,
+                               .devices = {way.device()},
+                               .kernels = way.kernels(),
+                               .options = {.rewrites = way.rewrites, .exact = way.exact}};
   Accelerator* const accelerator = table_for(way.kernels(), way.device()).accelerator();
   States store(states, descs, accelerator, std::vector<Device>(descs.size(), way.device()));
   for (const auto& [name, value] : net.states) store.write(name, value);

@@ -45,9 +45,13 @@ class DetectionProbe {
     for (const Value result : results) fetches.push_back(graph.name(result));
     States none_kept({}, {});
     Workers workers(1, 1);
-    const auto executor = make_executor(
-        compile({graph, feeds_, dims, fetches, {}, {}, cpu_devices(1), all_kernels(), {}}),
-        none_kept, workers);
+    const auto executor = make_executor(compile({.graph = graph,
+                                                 .feeds = feeds_,
+                                                 .feed_dims = dims,
+                                                 .fetches = fetches,
+                                                 .devices = cpu_devices(1),
+                                                 .kernels = all_kernels()}),
+                                        none_kept, workers);
     std::vector<double> milliseconds;
     for (int i = 0; i <= kRuns; ++i) {  // the first run touches memory
       StepTimes times(executor->plan().steps.size(), 0);

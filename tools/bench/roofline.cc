@@ -37,9 +37,14 @@ double fastest_seconds(const char* type, const std::vector<Literal>& operands, D
   const Value result = graph.add_value({.type = type, .inputs = inputs}, "result");
   States none_kept({}, {});
   Workers workers(1, options.threads);
-  const auto executor = make_executor(
-      compile({graph, feeds, dims, {graph.name(result)}, {}, {}, {device}, kernels, options}),
-      none_kept, workers, table_for(kernels, device).accelerator());
+  const auto executor = make_executor(compile({.graph = graph,
+                                               .feeds = feeds,
+                                               .feed_dims = dims,
+                                               .fetches = {graph.name(result)},
+                                               .devices = {device},
+                                               .kernels = kernels,
+                                               .options = options}),
+                                      none_kept, workers, table_for(kernels, device).accelerator());
   double fastest = std::numeric_limits<double>::infinity();
   for (int run = 0; run < kRuns; ++run) {
     StepTimes times(executor->plan().steps.size(), 0);
