@@ -53,10 +53,13 @@ function(lockstep_join target)
   endif()
 endfunction()
 
-# Reads a target's most used headers once for all of its files. Sanitizers' builds do without: a file that
+# Reads a target's most used headers once for all of its files. clang-tidy reads files without them: a file that
 # forgets to include what it uses is found there.
 function(lockstep_precompile target)
-  if(NOT LOCKSTEP_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    # Without the headers' times ccache knows the result of another build.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>)
     list(TRANSFORM ARGN REPLACE ">" "$<ANGLE-R>" OUTPUT_VARIABLE headers)
     list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
     target_precompile_headers(${target} PRIVATE ${headers})

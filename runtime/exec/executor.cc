@@ -97,12 +97,11 @@ NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
 }
 
 void Executor::check_guards(std::size_t guard_bytes) const {
-  for (const Block& block : plan_.blocks) {
-    const std::byte* begin = arena_to_read(block.worker) + block.offset;
-    for (std::size_t i = 0; i < guard_bytes; ++i) {
-      bool intact =
-          *(begin - 1 - i) == ArenaPool::kFill && begin[block.bytes + i] == ArenaPool::kFill;
-      if (intact) continue;
+  std::vector<std::byte> guard(guard_bytes);
+  for (const Block& block : plan_.blocks)
+    for (const std::size_t from : {block.offset - guard_bytes, block.offset + block.bytes}) {
+      read_arena(block.worker, from, guard);
+      if (std::ranges::all_of(guard, [](std::byte b) { return b == ArenaPool::kFill; })) continue;
       for (const Slot& slot : plan_.slots)
         if (slot.lives == Lives::in_arena && &plan_.blocks[slot.index] == &block)
           fail("a kernel wrote outside '", slot.name, "' ", text_of(slot.desc));

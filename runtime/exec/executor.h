@@ -70,8 +70,8 @@ class Executor {
 
   // A literal's address for that worker.
   virtual void* literal(int literal, int worker) = 0;
-  // A host-readable view of a worker's arena.
-  virtual const std::byte* arena_to_read(int worker) const = 0;
+  // Copies a part of a worker's arena to host memory.
+  virtual void read_arena(int worker, std::size_t from, std::span<std::byte> to) const = 0;
   // Binds the plan if its arenas have moved since; true if they have.
   bool bind();
   // Before and after what a run does, of which the latter is left out if it failed. True if the

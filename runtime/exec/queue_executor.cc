@@ -98,10 +98,8 @@ void* QueueExecutor::literal(int literal, int worker) {
   return memory.get();
 }
 
-const std::byte* QueueExecutor::arena_to_read(int worker) const {
-  arena_copy_.resize(plan_.workers[at(worker)].arena_bytes);
-  accelerator_.copy(arena_copy_.data(), arenas_->arena(at(worker)), arena_copy_.size());
-  return arena_copy_.data();
+void QueueExecutor::read_arena(int worker, std::size_t from, std::span<std::byte> to) const {
+  accelerator_.copy(to.data(), arenas_->arena(at(worker)) + from, to.size());
 }
 
 void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {

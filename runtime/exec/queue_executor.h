@@ -40,7 +40,7 @@ class QueueExecutor final : public Executor {
   };
 
   void* literal(int literal, int worker) override;
-  const std::byte* arena_to_read(int worker) const override;
+  void read_arena(int worker, std::size_t from, std::span<std::byte> to) const override;
   Staged stage(const TensorDesc& desc);
   Queue& queue(int worker) { return *lines_[worker].queue; }
   int threads() const { return plan_.threads * static_cast<int>(plan_.workers.size()); }
@@ -58,7 +58,6 @@ class QueueExecutor final : public Executor {
 
   Accelerator& accelerator_;
   Comm* const comm_;
-  mutable std::vector<std::byte> arena_copy_;
   std::map<std::pair<int, int>, Memory> literals_;  // by literal and device number
   std::vector<std::unique_ptr<Event>> events_;      // by step, if another worker waits for it
   std::unique_ptr<Event> start_;

@@ -25,8 +25,8 @@ class ThreadExecutor final : public Executor {
   };
 
   void* literal(int literal, int) override { return plan_.literals[literal].bytes().data(); }
-  const std::byte* arena_to_read(int worker) const override {
-    return arenas_->arena(static_cast<std::size_t>(worker));
+  void read_arena(int worker, std::size_t from, std::span<std::byte> to) const override {
+    std::copy_n(arenas_->arena(static_cast<std::size_t>(worker)) + from, to.size(), to.data());
   }
   void work(int worker);
   void refresh(int worker);

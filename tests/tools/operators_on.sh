@@ -11,7 +11,7 @@ if [ "$device" = gpu ] && "$lockstep" doctor | grep -q '^GPUs       0'; then
   exit 77
 fi
 export LOCKSTEP_CASE_DEVICE=${device/emulated/gpu}
-cases_only="-Gpu.*:Exchange.*:*Folding*:$left_out"
+cases_only="-Gpu.*:*Exchange*:*Emulated*:*Folding*:$left_out"
 if [ "$precision" = float32 ]; then
   exec "$cases" --gtest_brief=1 --gtest_filter="$cases_only"
 fi
