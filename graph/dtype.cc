@@ -16,7 +16,7 @@ constexpr TypeInfo kTypes[] = {
     {DType::int64, "int64", 8, "I64", "<i8"},
     {DType::string, "string", 0},
     {DType::boolean, "bool", 1, "BOOL", "|b1"},
-    {DType::float16, "float16", 2, "F16", "<f2", true, true},
+    {DType::float16, "float16", 2, "F16", "<f2", true, true, true},
     {DType::float64, "float64", 8, "F64", "<f8", true},
     {DType::uint32, "uint32", 4, "U32", "<u4"},
     {DType::uint64, "uint64", 8, "U64", "<u8"},
@@ -50,6 +50,7 @@ std::size_t size_of(DType type) {
 
 bool is_floating(DType type) { return info_of(type).is_floating; }
 bool is_narrow(DType type) { return info_of(type).is_narrow; }
+bool computes_in_float32(DType type) { return type == DType::float32 || is_narrow(type); }
 
 std::string narrow_names() {
   std::string names;

@@ -36,21 +36,23 @@ enum class DType : int {
 struct TypeInfo {
   DType type;
   std::string_view name;
-  std::size_t size;  // bytes of an element; 0: no tensor of it can be stored
-  // Its names in files, .safetensors and .npy; "": the format has none.
+  std::size_t size;  // bytes of an element; 0: no tensor can store the type
+  // Names in files, .safetensors and .npy; "": the format has none.
   std::string_view safetensors = "", npy = "";
   bool is_floating = false;
-  bool is_narrow = false;  // a float for storage, computed with as float32
+  bool is_narrow = false;          // a float for storage; kernels compute in float32
+  bool wants_scaled_loss = false;  // small gradients underflow
 };
 std::span<const TypeInfo> all_types();
-const TypeInfo& info_of(DType type);  // of `undefined`: no name, no size
+const TypeInfo& info_of(DType type);  // `undefined` has size 0
 
 std::string_view name_of(DType type);
 DType dtype_named(std::string_view name);  // throws for an unknown name
 std::size_t size_of(DType type);           // bytes of one element; throws for strings
 bool is_floating(DType type);
 bool is_narrow(DType type);
-// All narrow types, for error texts: "float16 or bfloat16".
+bool computes_in_float32(DType type);  // float32 and all narrow types
+// Names of all narrow types, for error texts: "float16 or bfloat16".
 std::string narrow_names();
 std::ostream& operator<<(std::ostream& out, DType type);
 
@@ -79,11 +81,11 @@ decltype(auto) with_floating(DType type, const Body& body) {
   }
 }
 
-// A library's names of the types that it takes.
+// A library's name for an element type.
 template <class Name>
-using TypeNames = std::pair<DType, Name>;
+using TypeName = std::pair<DType, Name>;
 template <class Name, std::size_t count>
-Name name_in(const TypeNames<Name> (&names)[count], DType type, const char* library) {
+Name name_in(const TypeName<Name> (&names)[count], DType type, const char* library) {
   for (const auto& [known, name] : names)
     if (known == type) return name;
   fail_as<Unsupported>(library, " does not take ", type);

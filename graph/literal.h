@@ -50,7 +50,7 @@ class Literal {
   static Literal scalar(T value) {
     return of<T>({&value, 1}, {});
   }
-  // Numbers rounded to a floating type; throws for any other.
+  // Numbers rounded to a floating type; throws for any other type.
   template <class T>
   static Literal rounded(DType type, std::span<const T> values, Dims dims) {
     return with_floating(type, [&]<class To>() {

@@ -19,11 +19,24 @@ int parse_count(std::string_view text, std::string_view whole) {
   return number;
 }
 
-// A cache line on CPUs; on GPUs their libraries' assumption.
-constexpr DeviceInfo kKinds[] = {
-    {DeviceKind::cpu, "cpu", "CPU", 64, true, false, "every build has them"},
-    {DeviceKind::gpu, "gpu", "GPU", 256, false, true,
-     "`make build` adds them where CUDA's nvcc is, see `lockstep doctor`"}};
+// Alignments: a cache line on CPUs; on GPUs the assumption of their libraries.
+constexpr DeviceInfo kKinds[] = {{.kind = DeviceKind::cpu,
+                                  .text = "cpu",
+                                  .name = "CPU",
+                                  .alignment = 64,
+                                  .in_host_memory = true,
+                                  .has_queues = false,
+                                  .is_hardware = false,
+                                  .added = "every build has them"},
+                                 {.kind = DeviceKind::gpu,
+                                  .text = "gpu",
+                                  .name = "GPU",
+                                  .alignment = 256,
+                                  .in_host_memory = false,
+                                  .has_queues = true,
+                                  .is_hardware = true,
+                                  .added = "`make build` adds them where CUDA's nvcc is, see "
+                                           "`lockstep doctor`"}};
 
 DeviceKind parse_kind(std::string_view text, std::string_view whole) {
   for (const DeviceInfo& info : kKinds)
@@ -71,7 +84,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {
-        check(kind == DeviceKind::gpu, "'", text, "': every CPU replica is a device of its own");
+        check(info_of(kind).is_hardware, "'", text, "': every CPU replica is a device of its own");
         const int index = parse_index(item.substr(one + 1, star - one - 1), text);
         for (int i = 0; i < count; ++i) devices.push_back({kind, index});
       }

@@ -18,9 +18,10 @@ struct DeviceInfo {
   std::string_view text;   // in lists of devices, and the scope of replicas: "gpu"
   std::string_view name;   // in sentences: "GPU"
   std::size_t alignment;   // of values in a plan's memory
-  bool in_host_memory;     // all devices read and write the host's memory, and so each other's
-  bool has_queues;         // work waits in queues, that of communication in its own
-  std::string_view added;  // how a build gets its kernels
+  bool in_host_memory;     // all devices of the kind read and write the host's memory
+  bool has_queues;         // work waits in queues; communication has a queue of its own
+  bool is_hardware;        // an index names a device of the machine; otherwise it is only a number
+  std::string_view added;  // how a build gets kernels for the kind
 };
 std::span<const DeviceInfo> all_device_kinds();
 const DeviceInfo& info_of(DeviceKind kind);

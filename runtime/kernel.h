@@ -51,8 +51,8 @@ class Kernel {
   // Collectives on devices with queues: called after the run of all parts.
   virtual void conclude(const KernelArgs&) {}
   virtual std::size_t workspace_bytes() const { return 0; }
-  // Read and written by one run to move operands and results between the plan's layouts and the
-  // algorithm's.
+  // Bytes that a run reads and writes to move operands and results between the layouts of the plan
+  // and of the algorithm.
   virtual std::size_t reordered_bytes() const { return 0; }
   // The error text of a fault that a run has raised.
   virtual std::string explain(const Fault&) const { return ""; }

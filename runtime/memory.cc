@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "runtime/device.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep {

@@ -17,7 +17,7 @@ struct TensorDesc {
   Layout layout = {};
 
   int64_t count() const { return element_count(dims); }
-  // Channels that lie side by side, if there are more than one.
+  // Channels that lie side by side; 1 where each channel has a plane of its own.
   int64_t block() const { return layout.is_channels_last() ? dims[1] : layout.block(); }
   bool padded() const { return layout.is_blocks() && dims[1] % layout.block() != 0; }
   // With padding counted as channels.
@@ -36,7 +36,7 @@ struct TensorDesc {
   friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };
 
-// As Layout::text(), but "/c64" where 64 channels lie last.
+// Layout::text(), but "/c64" where 64 channels lie last.
 inline std::string text_of_layout(const TensorDesc& desc) {
   return desc.layout.is_channels_last() ? join("/c", desc.dims[1]) : desc.layout.text();
 }

@@ -34,9 +34,9 @@ floor() {
     complain "$line: $folder/$room may include of $folder only: $room $below"
   done < <(grep -nE "^#include \"$folder/[a-z_]+/" "$folder/$room"/*.* | grep -vE "#include \"$folder/($room/${below:+|$below})")
 }
-# What lies in no room of runtime stands on two of them, and below all others.
+# A file in no room of runtime may include layout and threads; all other rooms stand on such files.
 while IFS= read -r line; do
-  complain "$line: what lies in no room of runtime may include layout/ and threads/ only"
+  complain "$line: a file in no room of runtime may include layout/ and threads/ only"
 done < <(grep -nE '^#include "runtime/[a-z_]+/' runtime/*.* | grep -vE '"runtime/(layout|threads)/')
 while IFS= read -r line; do
   complain "$line: runtime/layout and runtime/threads may include nothing else of runtime"

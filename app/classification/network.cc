@@ -7,7 +7,6 @@
 #include "builders/step/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
-#include "runtime/device.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep {

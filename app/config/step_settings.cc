@@ -18,10 +18,10 @@ void check_auxiliaries(const RunSettings& run) {
     const Device first = replicas.at(0);
     check(device.kind == first.kind, Key{"AUX_DEVICES"}, ": ", device,
           " cannot sum for replicas on ", first, ": auxiliary devices are of the replicas' kind",
-          first.kind == DeviceKind::gpu
-              ? "; without AUX_DEVICES, pscpu sums on the host's CPU for replicas on GPUs"
-              : "");
-    check(device.kind == DeviceKind::cpu ||
+          first.info().in_host_memory
+              ? ""
+              : "; without AUX_DEVICES, pscpu sums on the host's CPU for replicas on GPUs");
+    check(!device.info().is_hardware ||
               std::find(replicas.begin(), replicas.end(), device) == replicas.end(),
           Key{"AUX_DEVICES"}, ": ", device, " holds a replica (", Key{"DEVICES"}, " ",
           run.devices.text, "), but auxiliary devices hold none; name another GPU");
@@ -52,7 +52,7 @@ std::vector<Device> all_devices(const RunSettings& run) {
   if (!all.empty()) check_auxiliaries(run);
   const int replicas = static_cast<int>(all.size());
   for (Device device : run.auxiliaries.list) {
-    if (device.kind == DeviceKind::cpu) device.index += replicas;  // CPU devices are only numbers
+    if (!device.info().is_hardware) device.index += replicas;
     all.push_back(device);
   }
   return all;

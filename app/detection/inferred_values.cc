@@ -100,7 +100,7 @@ void infer_all_reduce(DetectorConfig& config) {
     return;
   }
   const bool on_gpus = std::ranges::any_of(
-      config.run.devices.list, [](const Device& device) { return device.kind == DeviceKind::gpu; });
+      config.run.devices.list, [](const Device& device) { return !device.info().in_host_memory; });
   if (config.use_nccl && !on_gpus) {
     note(join("True has no effect on ", config.run.devices.text,
               ", as NCCL needs GPUs: ALL_REDUCE stays ", text_of(spec)));

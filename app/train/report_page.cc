@@ -13,7 +13,6 @@
 #include "app/train/arithmetic.h"
 #include "app/version.h"
 #include "graph/file.h"
-#include "runtime/device.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep {

@@ -33,7 +33,7 @@ bool means(const DataParallelOptions& options) {
   return options.all_reduce.spec.reduction == Reduction::mean;
 }
 bool scales_loss(const DataParallelOptions& options) {
-  return options.precision == DType::float16 && !options.forward_only;
+  return info_of(options.precision).wants_scaled_loss && !options.forward_only;
 }
 
 // The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. With

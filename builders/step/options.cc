@@ -33,7 +33,8 @@ void check_options(const DataParallelOptions& options) {
     check(!options.synchronised_batch_norm,
           "statistics in turn are moved by each replica's own batch, but synchronised batch norm "
           "has one of all replicas");
-    check(!options.deferred || !(options.skip_non_finite || options.precision == DType::float16),
+    check(!options.deferred ||
+              !(options.skip_non_finite || info_of(options.precision).wants_scaled_loss),
           "statistics in turn cannot leave out the replica whose gradients are not finite, as "
           "steps do that are skipped and whose gradients are deferred");
   }

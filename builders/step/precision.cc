@@ -15,9 +15,9 @@ void lower_precision(TrainingModel& model, DType narrow) {
 }
 
 DType parse_precision(const std::string& text) {
-  for (DType type : {DType::float32, DType::bfloat16, DType::float16})
-    if (text == name_of(type)) return type;
-  fail("the precision is '", text, "', should be float32, bfloat16 or float16");
+  for (const TypeInfo& info : all_types())
+    if (computes_in_float32(info.type) && text == info.name) return info.type;
+  fail("the precision is '", text, "', should be float32, ", narrow_names());
 }
 
 }  // namespace lockstep

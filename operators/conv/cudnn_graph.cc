@@ -7,9 +7,9 @@ namespace {
 // cuDNN's identifiers of tensors.
 enum Id : int64_t { kX = 1, kW, kY, kBias, kSums, kSquares, kConvolved, kBiased, kZ, kAdded };
 
-constexpr TypeNames<cudnnDataType_t> kTypes[] = {{DType::float32, CUDNN_DATA_FLOAT},
-                                                 {DType::float16, CUDNN_DATA_HALF},
-                                                 {DType::bfloat16, CUDNN_DATA_BFLOAT16}};
+constexpr TypeName<cudnnDataType_t> kTypes[] = {{DType::float32, CUDNN_DATA_FLOAT},
+                                                {DType::float16, CUDNN_DATA_HALF},
+                                                {DType::bfloat16, CUDNN_DATA_BFLOAT16}};
 cudnnDataType_t type_of(DType type) { return name_in(kTypes, type, "cuDNN"); }
 
 // The strides of each dimension, in elements.

@@ -17,12 +17,11 @@ namespace {
 
 constexpr int64_t kBytes = 256;  // values of a byte
 
-bool is_float(DType type) { return type == DType::float32 || is_narrow(type); }
-
 void byte_table_law(Inference& inference) {
   demand_type(inference, 0, DType::uint8);
   const TensorType& table = inference.input(1);
-  check(is_float(table.dtype), what_is(inference, 1), ", should be of 16-bit floats or float32");
+  check(computes_in_float32(table.dtype), what_is(inference, 1),
+        ", should be of 16-bit floats or float32");
   demand_at_least_dims(inference, 0, 2);
   const Dim channels = inference.input(0).shape[1];
   const bool alike = may_be(table.shape, {Dim(1), Dim(kBytes)});
@@ -122,7 +121,7 @@ class ByteTables {
   // Lets the node work on the table, if it can.
   bool add(Chain& chain, const Node& node) const {
     const Value made = from_.node(chain.nodes.back()).outputs()[0];
-    if (is_cast(node)) return is_float(from_.dtype(node.outputs()[0]));
+    if (is_cast(node)) return computes_in_float32(from_.dtype(node.outputs()[0]));
     const Arithmetic compute = arithmetic_of(node);
     if (!compute) return false;
     const bool first = node.inputs()[0] == made;

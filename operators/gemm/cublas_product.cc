@@ -62,7 +62,7 @@ cublasLtHandle_t handle_of_current_device() {
   return handle;
 }
 
-constexpr TypeNames<cudaDataType_t> kTypes[] = {
+constexpr TypeName<cudaDataType_t> kTypes[] = {
     {DType::float32, CUDA_R_32F}, {DType::float16, CUDA_R_16F}, {DType::bfloat16, CUDA_R_16BF}};
 cudaDataType_t type_of(DType type) { return name_in(kTypes, type, "cuBLASLt"); }
 

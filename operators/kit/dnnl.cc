@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr TypeNames<dnnl::memory::data_type> kTypes[] = {
+constexpr TypeName<dnnl::memory::data_type> kTypes[] = {
     {DType::float32, dnnl::memory::data_type::f32},
     {DType::bfloat16, dnnl::memory::data_type::bf16},
     {DType::float16, dnnl::memory::data_type::f16}};
@@ -29,13 +29,13 @@ DType dtype_of(const dnnl::memory::desc& desc) {
 
 using Tag = dnnl::memory::format_tag;
 
-// What oneDNN calls a layout of tensors with so many dimensions.
+// oneDNN's tag for a layout of tensors with this number of dimensions.
 struct TaggedLayout {
   Layout layout;
   std::size_t dimensions;
   Tag tag;
 };
-// The layouts in which oneDNN's kernels and a plan's tensors may lie. Wide blocks come first.
+// Layouts that oneDNN's kernels and plans share. Wide blocks come first.
 const TaggedLayout kTagged[] = {{Layout::blocks(16), 3, Tag::aBc16b},
                                 {Layout::blocks(16), 4, Tag::aBcd16b},
                                 {Layout::blocks(16), 5, Tag::aBcde16b},
@@ -55,7 +55,7 @@ const TaggedLayout kTagged[] = {{Layout::blocks(16), 3, Tag::aBc16b},
 
 // The first layout that `fits` and that `desc` describes; row-major if there is none.
 template <class Fits>
-Layout layout_of(const dnnl::memory::desc& desc, const Dims& dims, const Fits& fits) {
+Layout tagged_layout(const dnnl::memory::desc& desc, const Dims& dims, const Fits& fits) {
   const DType dtype = dtype_of(desc);
   for (const TaggedLayout& known : kTagged)
     if (known.dimensions == dims.size() && fits(known.layout) &&
@@ -117,16 +117,14 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor) {
 }
 
 Layout image_layout_of(const dnnl::memory::desc& desc, const Dims& dims) {
-  if (desc == plain_desc(dims, dtype_of(desc))) return Layout();
-  return layout_of(desc, dims, [&](Layout layout) {
+  return tagged_layout(desc, dims, [&](Layout layout) {
     return layout.is_blocks() && worth_padding(dims[1], layout.block());
   });
 }
 
 Layout filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims) {
-  return layout_of(desc, dims, [&](Layout layout) {
-    const FilterTiles tiles = layout.tiles();
-    return layout.is_tiles() && dims[0] % tiles.outputs() == 0 && dims[1] % tiles.inputs() == 0;
+  return tagged_layout(desc, dims, [&](Layout layout) {
+    return layout.is_tiles() && layout.tiles().are_filled_by(dims);
   });
 }
 

@@ -63,10 +63,10 @@ bool multiplies_bfloat16_matrices();
 
 // The same for a tensor in its own layout.
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
-// The layout of images in the plan's terms: row-major where these have none, and instead of blocks
-// that would mostly be padding.
+// The layout of images in the plan's terms. Row-major where the plan has no such layout, or where
+// blocks would mostly be padding.
 Layout image_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
-// Of filters of one group: tiles that they fill, or row-major.
+// The layout of filters of one group: tiles that the filters fill, or row-major.
 Layout filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 
 // Whether oneDNN's implementation of that name computes products of matrices, which one of the next

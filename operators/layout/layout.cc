@@ -9,20 +9,16 @@
 namespace lockstep {
 namespace {
 
-// True if the tensor can be laid out so, which is not row-major.
+// True if the tensor can have this layout, which is not row-major.
 bool may_lie(const TensorDesc& tensor, Layout layout, LastBlock last) {
-  if (layout.is_tiles()) {
-    const FilterTiles tiles = layout.tiles();
-    return tensor.dims.size() == 4 && tensor.dims[0] % tiles.outputs() == 0 &&
-           tensor.dims[1] % tiles.inputs() == 0;
-  }
+  if (layout.is_tiles()) return layout.tiles().are_filled_by(tensor.dims);
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
          tensor.dims.size() >= 3 && tensor.dims.size() <= 5 &&
          (last == LastBlock::padded || tensor.dims[1] % layout.block() == 0);
 }
 
-// Of the layouts of two operands: blocks rather than tiles, wide rather than narrow ones, and
-// plain rather than turned tiles.
+// Preference among the layouts of two operands: blocks before tiles, wide before narrow, plain
+// tiles before turned ones.
 bool is_preferred(Layout layout, Layout to) {
   if (!layout.is_tiles() || !to.is_tiles()) return layout > to;
   const auto form = [](const FilterTiles& tiles) {

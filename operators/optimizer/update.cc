@@ -72,8 +72,8 @@ void check_update(Inference& inference, std::size_t slots) {
 void check_updates(Inference& inference, std::size_t slots) {
   const std::vector<int64_t> copies = inference.attributes.integers("copies");
   const auto to = static_cast<DType>(inference.attributes.integer("copies_to", 0));
-  check(copies.empty() || is_narrow(to) || to == DType::float32, "copies parameters to float32, ",
-        narrow_names(), ", not to ", to);
+  check(copies.empty() || computes_in_float32(to), "copies parameters to float32, ", narrow_names(),
+        ", not to ", to);
   check(copies.size() <= inference.outputs.size(), "has ", copies.size(), " copies among ",
         inference.outputs.size(), " results");
   const std::size_t made = inference.outputs.size() - copies.size(), n = made / (slots + 1);

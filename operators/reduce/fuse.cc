@@ -16,8 +16,8 @@ void channel_sums_law(Inference& inference) {
   inference.require_ranked();
   demand_at_least_dims(inference, 0, 2);
   const TensorType& x = inference.input(0);
-  check(x.dtype == DType::float32 || is_narrow(x.dtype), inference.name_of(0), ", is ", x,
-        ", should be of float32, ", narrow_names());
+  check(computes_in_float32(x.dtype), inference.name_of(0), ", is ", x, ", should be of float32, ",
+        narrow_names());
   const int64_t axis = inference.attributes.integer("axis", 1);
   const auto rank = static_cast<int64_t>(x.shape.size());
   check(axis >= 0 && axis < rank, "axis is ", axis, ", should be in [0, ", rank, ")");

@@ -51,7 +51,7 @@ void check_nccl(int result, const char* what, ncclComm_t of = nullptr) {
          api().last_error(of));
 }
 
-constexpr TypeNames<ncclDataType_t> kTypes[] = {
+constexpr TypeName<ncclDataType_t> kTypes[] = {
     {DType::float32, ncclFloat32},   {DType::float64, ncclFloat64}, {DType::float16, ncclFloat16},
     {DType::bfloat16, ncclBfloat16}, {DType::int32, ncclInt32},     {DType::int64, ncclInt64}};
 ncclDataType_t nccl_type(DType type) { return name_in(kTypes, type, "NCCL"); }

@@ -29,8 +29,8 @@ class ArenaPool {
 
   std::byte* arena(std::size_t worker) const { return arenas_[worker].memory.get(); }
   std::byte* kept(std::size_t worker) const { return arenas_[worker].kept.get(); }
-  // The kept memory's values: which, and of states as they were at that count of changes
-  // (States::changes). null: nobody can say, as during a run.
+  // The identity of the values in the kept memory, and the count of changes (States::changes) when
+  // they were made. null: nobody can say, as during a run.
   struct Kept {
     std::shared_ptr<const KeptIdentity> identity;
     uint64_t at = 0;

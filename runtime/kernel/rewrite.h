@@ -17,7 +17,7 @@ namespace lockstep {
 struct Known {
   std::set<std::string> values;       // they read these after a run
   std::vector<Binding> updates = {};  // state := value, done by the end of a run
-  // Of filters in tiles, by value; none before layouts.
+  // Layouts of filters in tiles, by value; empty before layouts are chosen.
   std::map<std::string, Layout> filter_layouts = {};
   std::set<std::string> states = {};  // inputs that are not fed
   bool exact = false;                 // see KernelRequest

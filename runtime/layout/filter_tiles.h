@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How filters may lie in tiles, [outputs / .., inputs / .., height, width, one tile].
+// Layouts of filters in tiles, [outputs / .., inputs / .., height, width, one tile].
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "graph/error.h"
+#include "graph/shape.h"
 
 namespace lockstep {
 
@@ -26,6 +27,10 @@ struct FilterTiles {
   constexpr int outputs() const { return pairs == Pairs::deep && is_turned() ? 2 * side : side; }
   constexpr int inputs() const { return pairs == Pairs::deep && !is_turned() ? 2 * side : side; }
   constexpr int64_t places() const { return int64_t{inputs()} * outputs(); }
+
+  bool are_filled_by(const Dims& filter) const {
+    return filter.size() == 4 && filter[0] % outputs() == 0 && filter[1] % inputs() == 0;
+  }
 
   // Within a tile, a place is the sum of these.
   constexpr int64_t place_of_output(int64_t output) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a tensor's elements lie in memory.
+// The order of a tensor's elements in memory.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ class Layout {
     if (channels < 1 || channels > kMost) fail("internal: blocks of ", channels, " channels");
     return channels == 1 ? Layout() : Layout(Form::blocks, static_cast<uint8_t>(channels));
   }
-  // As GPUs' libraries want images. One channel is row-major.
+  // Channels innermost, as GPUs' libraries want images. One channel is row-major.
   static constexpr Layout channels_last(int64_t channels) {
     return channels == 1 ? Layout() : Layout(Form::channels_last, 0);
   }
@@ -37,7 +37,8 @@ class Layout {
 
   constexpr int block() const { return is_blocks() ? size_ : 1; }  // channels; 1: not in blocks
   constexpr FilterTiles tiles() const { return {size_, turned_, pairs_}; }
-  // In all other layouts lie only copies of states and, with AMX, gradients of filters.
+  // States lie row-major or in plain tiles. Other layouts hold copies of states and, with AMX,
+  // gradients of filters.
   constexpr bool may_hold_states() const {
     return is_rows() || (is_tiles() && turned_ == Turned::no && pairs_ == Pairs::none);
   }
@@ -49,7 +50,7 @@ class Layout {
     return is_channels_last() ? "/channels last" : "";
   }
 
-  // Tiles, row-major, small blocks, large blocks, channels last.
+  // Order: tiles, row-major, small blocks, large blocks, channels last.
   friend constexpr auto operator<=>(const Layout&, const Layout&) = default;
   friend constexpr bool operator==(const Layout&, const Layout&) = default;  // nvcc implies none
 

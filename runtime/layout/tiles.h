@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters moved between tiles and row-major order, as others read and write them.
+// Moves filters between tiles and row-major order, in which others read and write filters.
 #pragma once
 
 #include <cstddef>

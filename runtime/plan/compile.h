@@ -26,13 +26,13 @@ struct CompileOptions {
   std::size_t guard_bytes = 0;  // free bytes around every block; for tests
 };
 
-// Made by naming members.
+// Callers name the members: compile({.graph = graph, .devices = .., .kernels = ..}).
 struct CompileRequest {
   const Graph& graph;
   std::vector<std::string> feeds = {};    // inputs that are fed, in the order of Plan::feeds
   std::vector<Dims> feed_dims = {};       // their shapes
   std::vector<std::string> fetches = {};  // values to read after a run
-  std::vector<std::string> states = {};   // all of them, first in Plan::states
+  std::vector<std::string> states = {};   // of all states; Plan::states begins with these
   std::vector<Binding> updates = {};      // state := value, done by the end of the step
   std::vector<Device> devices = {};       // by replica
   const std::vector<KernelTable>& kernels;

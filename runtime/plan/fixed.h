@@ -27,16 +27,16 @@ FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
                                const std::vector<Value>& results,
                                const std::vector<Binding>& copies);
 
-// All that decides the values that a plan keeps, and where they lie. Plans that are equal in it
-// find each other's values in their memory. Large constants are not compared: with one, a plan
-// equals itself alone.
+// All that decides which values a plan keeps, and where. Plans with equal identities find each
+// other's values in their memory. Large constants are not compared: a plan with a large constant
+// equals only itself.
 struct KeptIdentity {
   struct Operand {
     std::string name;
     TensorDesc desc;
     int worker = 0;
     Lives lives = Lives::in_arena;
-    int index = -1;  // of all but constants
+    int index = -1;  // Slot::index; none for constants
     Literal constant = {};
     friend bool operator==(const Operand&, const Operand&) = default;
   };
@@ -52,7 +52,7 @@ struct KeptIdentity {
 
   friend bool operator==(const KeptIdentity& one, const KeptIdentity& other);
 };
-// Of a finished plan.
+// Describes a finished plan.
 std::shared_ptr<const KeptIdentity> kept_identity(const Plan& plan, const Graph& bound);
 
 }  // namespace lockstep

@@ -82,7 +82,7 @@ class LayoutPass {
   Value translated(Value old, Layout layout) {
     const Value made = copy_.of(old);
     if (layout_here(made) == layout) return made;
-    // A state may lie anyhow where copies of it are made.
+    // A state may lie anyhow if only its copies lie otherwise.
     if (is_state(old) && layout.may_hold_states()) reordered_states_.insert(bound_.name(old));
     Value& other = reordered_[{old.id, layout}];
     if (!other)
@@ -137,7 +137,7 @@ class LayoutPass {
       if (node.outputs()[i]) request.out[i].layout = layout_beside(node.outputs()[i]);
     return table_for(compile_.kernels, place.device).wished_layouts(request);
   }
-  // The widest channel blocks that a reader of the value reads beside it, or row-major.
+  // The widest channel blocks among other operands of the value's readers, or row-major.
   Layout layout_beside(Value old) const {
     Layout layout;
     for (int reader : bound_.consumers(old))

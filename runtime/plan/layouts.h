@@ -14,7 +14,7 @@ struct LaidOut {
   Graph graph;                  // with Reorder nodes
   std::vector<Layout> layouts;  // by value
   std::vector<Value> fetched;   // what the request fetches: row-major
-  std::vector<Value> updated;   // the new states, as those lie
+  std::vector<Value> updated;   // new states, in the layouts of the states
 };
 // Asks the kernels of `compile` for the nodes of `bound`. If the request lets it choose, filters
 // that are read and updated in tiles alone are held in tiles.

@@ -80,7 +80,7 @@ std::string text_of(const Plan& plan) {
       << (plan.in_place == 1 ? " value in place" : " values in place");
   if (kept > 0) out << "; " << kept << " bytes kept for the next run";
   out << "\n";
-  if (plan.workers[0].device.kind == DeviceKind::cpu)  // a GPU's libraries do not tell of reorders
+  if (plan.workers[0].device.info().in_host_memory)  // a GPU's libraries do not tell of reorders
     out << "traffic: " << text_of(traffic_of(plan)) << "\n";
   else
     print_kinds(out, plan);

@@ -100,7 +100,7 @@ struct Plan {
   // Steps that make the plan's own states from the session's. Run before a run that finds them
   // stale: the first, and those after others have changed what they are made from.
   std::vector<PlanStep> refresh;
-  // Of the values that these make and of their places (runtime/plan/fixed.h).
+  // Identity of the values that `refresh` makes, and of their places (runtime/plan/fixed.h).
   std::shared_ptr<const KeptIdentity> kept_identity;
   std::vector<int> feeds;    // slots, in the order requested; -1: unused
   std::vector<int> fetches;  // slots

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cores that a process may use, and their threads' share for each of its replicas.
+// Cores that this process may use, and threads for each replica.
 #pragma once
 
 namespace lockstep {

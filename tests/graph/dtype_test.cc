@@ -73,7 +73,7 @@ TEST(Types, AreConvertedOrRefusedByName) {
 }
 
 TEST(Types, HaveALibrarysNameOrAreRefused) {
-  constexpr TypeNames<char> kNames[] = {{DType::float32, 'f'}, {DType::int64, 'i'}};
+  constexpr TypeName<char> kNames[] = {{DType::float32, 'f'}, {DType::int64, 'i'}};
   EXPECT_EQ(name_in(kNames, DType::int64, "the library"), 'i');
   expect_error([&] { name_in(kNames, DType::bfloat16, "the library"); },
                "the library does not take bfloat16");

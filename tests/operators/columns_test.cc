@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "operators/cpu.h"
+#include "operators/kit/simd/isa.h"
 #include "tests/support/convolution_case.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/threads.h"
@@ -28,9 +29,8 @@ std::unique_ptr<Kernel> prepare(Pass pass, const KernelRequest& request,
 
 std::vector<const columns::ColumnLoops*> usable_loops() {
   std::vector<const columns::ColumnLoops*> all;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    all.push_back(&columns::avx2_loops());
-  if (__builtin_cpu_supports("avx512f")) all.push_back(&columns::avx512_loops());
+  if (isa_here() >= Isa::avx2) all.push_back(&columns::avx2_loops());
+  if (isa_here() >= Isa::avx512) all.push_back(&columns::avx512_loops());
   return all;
 }
 

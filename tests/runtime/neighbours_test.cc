@@ -15,7 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep::testing {

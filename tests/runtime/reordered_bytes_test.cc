@@ -8,6 +8,7 @@
 #include "builders/step/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "operators/kit/simd/isa.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/traffic.h"
 
@@ -64,7 +65,7 @@ const std::vector<PublishedStep> kSteps{
 // Directly computed (`exact`), 3x3 filters lie in tiles, too; in small batches some do anyway.
 TEST(ReorderedBytes, OfPublishedNetworksAreFew) {
   if (!reads_tiles(plan_of_published(kSteps[0]))) {
-    ASSERT_FALSE(__builtin_cpu_supports("avx512dq")) << "AVX-512's convolutions read tiles";
+    ASSERT_NE(isa_here(), Isa::avx512) << "AVX-512's convolutions read tiles";
     GTEST_SKIP() << "skipped: no AVX-512 here, and convolutions read no tiles";
   }
   for (const PublishedStep& step : kSteps) {

@@ -11,6 +11,7 @@
 #include "models/models.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/simd/isa.h"
 #include "operators/pool/pool.h"
 #include "runtime/plan/traffic.h"
 #include "runtime/state/checkpoint.h"
@@ -115,7 +116,7 @@ class StateLayouts : public ::testing::Test {
  protected:
   void SetUp() override {
     if (wishes_tiles()) return;
-    ASSERT_FALSE(__builtin_cpu_supports("avx512dq")) << "AVX-512's convolutions read tiles";
+    ASSERT_NE(isa_here(), Isa::avx512) << "AVX-512's convolutions read tiles";
     GTEST_SKIP() << "skipped: no AVX-512 here, and convolutions read no tiles";
   }
 };

@@ -13,17 +13,7 @@
 
 namespace lockstep {
 
-const columns::ColumnLoops* columns::loops_here() {
-  switch (isa_here()) {
-    case Isa::avx512:
-      return &avx512_loops();
-    case Isa::avx2:
-      return &avx2_loops();
-    case Isa::portable:
-      return nullptr;
-  }
-  return nullptr;
-}
+const columns::ColumnLoops* columns::loops_here() { return loops_of_isa(avx2_loops, avx512_loops); }
 
 namespace {
 

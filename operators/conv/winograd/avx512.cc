@@ -5,10 +5,10 @@
 namespace lockstep::winograd {
 namespace {
 
+using avx512::kAll;
+
 struct Sixteen : Avx512 {
   static constexpr int kRows = 12;  // 24 of 32 registers are sums
-  // Without a mask, g++ 12 sees something uninitialised in some functions.
-  static constexpr __mmask16 kAll = avx512::kAll;
 
   static Vector every_fourth_row(const float* from, int64_t row) {
     Vector all = _mm512_castps128_ps512(_mm_loadu_ps(from));

@@ -10,17 +10,7 @@
 
 namespace lockstep {
 
-const winograd::Loops* winograd::loops_here() {
-  switch (isa_here()) {
-    case Isa::avx512:
-      return &avx512_loops();
-    case Isa::avx2:
-      return &avx2_loops();
-    case Isa::portable:
-      return nullptr;
-  }
-  return nullptr;
-}
+const winograd::Loops* winograd::loops_here() { return loops_of_isa(avx2_loops, avx512_loops); }
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The widest vectors that kernels compute with on this processor, asked once for all of them.
+// The widest vectors that kernels compute with on this processor. All kernels ask here.
 #pragma once
 
 namespace lockstep {
@@ -7,7 +7,21 @@ namespace lockstep {
 // AVX2 comes with fused multiply-add; AVX-512 with its extensions BW, DQ and VL.
 enum class Isa { portable, avx2, avx512 };
 Isa isa_here();
-// From now on at most this. For tests, which compare the results of all.
+// Limits isa_here() from now on, for tests that compare the results of all sets.
 void limit_isa(Isa most);
+
+// The loops that are compiled for this processor; null if it has neither AVX2 nor AVX-512.
+template <class Loops>
+const Loops* loops_of_isa(const Loops& (*avx2)(), const Loops& (*avx512)()) {
+  switch (isa_here()) {
+    case Isa::avx512:
+      return &avx512();
+    case Isa::avx2:
+      return &avx2();
+    case Isa::portable:
+      break;
+  }
+  return nullptr;
+}
 
 }  // namespace lockstep
