@@ -41,10 +41,14 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
   for (Value output : graph.outputs()) fetches.push_back(graph.name(output));
   States none({}, {});
   Workers workers(1, cpu_cores());
-  auto executor = make_executor(
-      compile(
-          {graph, feeds, dims, fetches, {}, {}, cpu_devices(1), kernels, {.threads = cpu_cores()}}),
-      none, workers);
+  auto executor = make_executor(compile({.graph = graph,
+                                         .feeds = feeds,
+                                         .feed_dims = dims,
+                                         .fetches = fetches,
+                                         .devices = cpu_devices(1),
+                                         .kernels = kernels,
+                                         .options = {.threads = cpu_cores()}}),
+                                none, workers);
   executor->run(values, {});
   std::vector<Literal> outputs;
   for (const Tensor& tensor : executor->fetches()) {

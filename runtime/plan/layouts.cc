@@ -83,7 +83,8 @@ class LayoutPass {
     const Value made = copy_.of(old);
     if (layout_here(made) == layout) return made;
     // A state may lie anyhow if only its copies lie otherwise.
-    if (is_state(old) && layout.may_hold_states()) reordered_states_.insert(bound_.name(old));
+    if (is_state(old) && !(layout.is_tiles() && !layout.may_hold_states()))
+      reordered_states_.insert(bound_.name(old));
     Value& other = reordered_[{old.id, layout}];
     if (!other)
       other = reorder(made, layout, copy_.fresh_name(graph_.name(made) + suffix(old, layout)));

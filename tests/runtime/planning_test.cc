@@ -89,8 +89,13 @@ TEST(PlanOffsets, ReusesWhatIsFree) {
 
 Plan plan_of(const Graph& graph, std::vector<std::string> fetches,
              const CompileOptions& options = {}) {
-  return compile(
-      {graph, {"x"}, {{4, 4}}, std::move(fetches), {}, {}, cpu_devices(1), all_kernels(), options});
+  return compile({.graph = graph,
+                  .feeds = {"x"},
+                  .feed_dims = {{4, 4}},
+                  .fetches = std::move(fetches),
+                  .devices = cpu_devices(1),
+                  .kernels = all_kernels(),
+                  .options = options});
 }
 
 TEST(Compile, ViewsCostNothingAndDyingOperandsAreOverwritten) {
@@ -190,8 +195,12 @@ TEST(Compile, WhatNoMemoryHoldsIsRefusedByName) {
   Value x = graph.input("x", {DType::float32, {"N", 1024}});
   graph.output(relu(graph, add(graph, x, x, "sum"), "y"));
   auto plan = [&](int64_t batch) {
-    return compile(
-        {graph, {"x"}, {{batch, 1024}}, {"y", "x"}, {}, {}, cpu_devices(1), all_kernels()});
+    return compile({.graph = graph,
+                    .feeds = {"x"},
+                    .feed_dims = {{batch, 1024}},
+                    .fetches = {"y", "x"},
+                    .devices = cpu_devices(1),
+                    .kernels = all_kernels()});
   };
   expect_error([&] { plan(int64_t{1} << 40); }, "float32[1099511627776,1024] needs 4 PiB");
   setenv("LOCKSTEP_MEMORY", "1M", 1);

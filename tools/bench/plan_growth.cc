@@ -59,8 +59,12 @@ Row measure(int nodes) {
   row.read = cpu_seconds() - start;
   std::filesystem::remove(path);
   start = cpu_seconds();
-  compile(
-      {loaded.model.inference, {"x"}, {{2, 4}}, {output}, {}, {}, cpu_devices(1), all_kernels()});
+  compile({.graph = loaded.model.inference,
+           .feeds = {"x"},
+           .feed_dims = {{2, 4}},
+           .fetches = {output},
+           .devices = cpu_devices(1),
+           .kernels = all_kernels()});
   row.plan = cpu_seconds() - start;
   return row;
 }
