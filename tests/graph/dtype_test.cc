@@ -19,8 +19,8 @@ TEST(Types, AreFoundByTheirNames) {
     EXPECT_EQ(&info_of(info.type), &info);
     EXPECT_EQ(dtype_named(info.name), info.type);
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
-    if (!info.safetensors.empty()) EXPECT_TRUE(in_safetensors.insert(info.safetensors).second);
-    if (!info.npy.empty()) EXPECT_TRUE(in_npy.insert(info.npy).second);
+    EXPECT_TRUE(info.safetensors.empty() || in_safetensors.insert(info.safetensors).second);
+    EXPECT_TRUE(info.npy.empty() || in_npy.insert(info.npy).second);
     // Each type that can be stored can be saved.
     EXPECT_EQ(info.safetensors.empty(), info.size == 0) << info.name;
   }

@@ -13,6 +13,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/simd/isa.h"
 #include "operators/pool/pool.h"
+#include "operators/reduce/reduce.h"
 #include "runtime/plan/traffic.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
@@ -281,6 +282,30 @@ TEST_F(StateLayouts, OfFetchedValuesAreRowMajor) {
   const Literal read = tiles.session.state().read("cpu_0/expand_w");
   EXPECT_EQ(fetched.desc, view_of(read).desc);
   EXPECT_EQ(std::memcmp(fetched.data, read.bytes().data(), read.bytes().size()), 0);
+}
+
+// A metric that convolves a filter as if it were images reads it in channel blocks.
+TEST_F(StateLayouts, OfFiltersThatAreReadInBlocksAreRowMajor) {
+  for (const bool looks : {false, true}) {
+    const TrainingModel model = model_of({}, [looks](Net& net) {
+      Value x = net.input("data", {DType::float32, {"N", 3, 8, 8}});
+      x = relu(net.graph, conv_layer(net, x, 64, {.kernel = 3, .pad = 1}, "first"), "first_relu");
+      const Value w = net.param("halve_w", {64, 64, 3, 3}, gaussian(0.05F));
+      const ConvAttrs halves{{.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}}};
+      x = conv(net.graph, x, w, none, halves, "halve");
+      if (looks && net.training()) {
+        const std::vector<float> ones(64 * 64, 1);
+        const Value sums = net.graph.constant("sums", Literal::of<float>(ones, {64, 64, 1, 1}));
+        const Value looked = conv(net.graph, w, sums, none, {{.kernel = {1, 1}}}, "looked");
+        net.metric("size", reduce_mean(net.graph, looked, {}, false, "size"));
+      }
+      classify(net, fc_layer(net, global_average_pool(net.graph, x, "pool"), kClasses, {}, "pred"));
+    });
+    Training training(model, true);
+    training.run(0, 1);
+    EXPECT_EQ(training.in_tiles(), looks ? 0 : 2)
+        << text_of(training.session.step().plan(training.feeds.at(1, 0.05F)));
+  }
 }
 
 TEST(States, KeepTheirValuesInTiles) {
