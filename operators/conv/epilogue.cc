@@ -22,7 +22,7 @@ void lay_z_as_result(const KernelRequest& request, Layouts& layouts) {
 void check_z_lies_as_result(const KernelRequest& request) {
   if (!read_epilogue(request).addition) return;
   const TensorDesc &z = request.in[ConvIn::z], &y = request.out[ConvOut::y];
-  supported(z.layout == y.layout, "takes a z that lies as its result ", text_of(y), ", not ",
+  supported(z.layout == y.layout, "takes a z in the layout of its result ", text_of(y), ", not ",
             text_of(z));
 }
 

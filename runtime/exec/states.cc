@@ -14,8 +14,8 @@ namespace lockstep {
 namespace {
 
 TiledFilter tiled(const TensorDesc& desc) {
-  check(desc.layout.is_tiles() && desc.layout.may_hold_states(), "internal: a state lies as ",
-        desc);
+  check(desc.layout.is_tiles() && desc.layout.may_hold_states(),
+        "internal: no state may have the layout of ", desc);
   return {desc.dims, desc.layout.tiles(), size_of(desc.dtype)};
 }
 
@@ -131,7 +131,8 @@ void States::write_first(const std::string& name, const Tensor& rows) {
   check(tensor.desc.dtype == rows.desc.dtype && !held.empty() && held.size() == given.size() &&
             std::equal(held.begin() + 1, held.end(), given.begin() + 1) && given[0] <= held[0],
         "state '", name, "' is ", tensor.desc, ", but its first rows are ", rows.desc);
-  check(tensor.desc.layout.is_rows(), "internal: rows of '", name, "', which lies in tiles");
+  check(tensor.desc.layout.is_rows(), "internal: rows are written to '", name,
+        "', a filter in tiles");
   separate(number);
   copy(at(number).data, rows.data, rows.desc.bytes());
   note_change(number);

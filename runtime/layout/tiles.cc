@@ -11,8 +11,8 @@ namespace {
 // move(place in row-major order, place in tiles), in bytes.
 template <class Move>
 void each_element(const TiledFilter& filter, const Move& move) {
-  check(filter.dims.size() == 4, "internal: a state of ", filter.dims.size(),
-        " dimensions lies in ", filter.tiles);
+  check(filter.dims.size() == 4, "internal: tiles ", filter.tiles,
+        " are for filters of 4 dimensions, not of ", filter.dims.size());
   const auto bytes = [&](int64_t element) {
     return static_cast<std::size_t>(element) * filter.size;
   };

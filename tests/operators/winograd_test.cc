@@ -257,7 +257,8 @@ TEST(Winograd, NamesLayoutsThatItCannotRead) {
   const Convolution with_z(added);
   KernelRequest apart = with_z.request(Pass::forward, 16, 1);
   apart.in[ConvIn::z].layout = Layout::blocks(32);
-  expect_error([&] { prepare(Pass::forward, apart, kSixteen); }, "takes a z that lies as", "/c32");
+  expect_error([&] { prepare(Pass::forward, apart, kSixteen); },
+               "takes a z in the layout of its result", "/c32");
 }
 
 }  // namespace

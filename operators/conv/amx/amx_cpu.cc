@@ -164,7 +164,7 @@ std::unique_ptr<Kernel> prepare_amx_grad_x(const KernelRequest& request) {
   const bool adds = request.in.size() > ConvGradXIn::z;
   if (adds) {
     const TensorDesc& z = request.in[ConvGradXIn::z];
-    supported(z == shapes.x, "takes a z that lies as its result ", text_of(shapes.x), ", not ",
+    supported(z == shapes.x, "takes a z in the layout of its result ", text_of(shapes.x), ", not ",
               text_of(z));
   }
   return std::make_unique<AmxConvolution>(
