@@ -12,7 +12,7 @@ for test in operators_test runtime_test models_test cuda_test; do
   [ -x "$from/tests/$test" ] && programs+=("$from/tests/$test")
 done
 rm -rf "$to" "$to.tar.xz"
-mkdir -p "$to/bin" "$to/lib" "$to/bench"
+mkdir -p "$to/bin" "$to/lib" "$to/benchmarks/gpu"
 for program in "${programs[@]}"; do
   strip -o "$to/bin/$(basename "$program")" "$program"
 done
@@ -27,14 +27,14 @@ headers=()
 [ ${#programs[@]} -eq 1 ] || headers=(/usr/include/gtest/gtest.h)  # the tests contain it
 tools/notices.sh "$to/share/doc/lockstep" "${libraries[@]}" "${headers[@]}"
 cp -r configs "$to/configs"
-cp tools/bench/*.py "$to/bench/"
-mkdir "$to/bench/gpu" && cp tools/bench/gpu/*.py "$to/bench/gpu/"
+cp benchmarks/*.py "$to/benchmarks/"
+cp benchmarks/gpu/*.py "$to/benchmarks/gpu/"
 cat >"$to/README.txt" <<'TEXT'
 Lockstep, to be run where it lies.
 
   bin/lockstep doctor                                  what this machine has
   bin/lockstep train configs/lenet_digits.yaml         train the demo
-  python3 bench/gpu_report.py --out report             test and measure on a GPU, beside PyTorch
+  python3 benchmarks/gpu_report.py --out report        test and measure on a GPU, beside PyTorch
 
 GPUs need NVIDIA's driver, cuBLASLt and cuDNN 9 on the library path.
 

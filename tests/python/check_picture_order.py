@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of each step by tools/bench/picture_order.py are those of data/detection/order.h.
+"""The pictures of each step by benchmarks/picture_order.py are those of data/detection/order.h.
 
     check_picture_order.py PICTURE_TOOL
 """
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, f"{ROOT}/tools/bench")
+sys.path.insert(0, f"{ROOT}/benchmarks")
 import picture_order
 
 # Pictures, batch, mirrored, seed, steps: over several epochs, with some left over from each.

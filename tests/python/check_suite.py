@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tools/bench/suite.py compares a small network with PyTorch: check_suite.py SUITE LOCKSTEP FOLDER"""
+"""benchmarks/suite.py compares a small network with PyTorch: check_suite.py SUITE LOCKSTEP FOLDER"""
 import json
 import os
 import subprocess

@@ -6,7 +6,7 @@
 set -euo pipefail
 export GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=0
 source=$1 lockstep=$2 tests=$3 work=$4 python=$5
-report() { "$python" "$source/tools/bench/gpu_report.py" --lockstep "$lockstep" --tests "$work/tests" "$@"; }
+report() { "$python" "$source/benchmarks/gpu_report.py" --lockstep "$lockstep" --tests "$work/tests" "$@"; }
 rehearse() {
   PATH="$work/tools:$PATH" report --device cpu --model resnet18 --batch 2 --steps 1 --rounds 1 \
     --detector-iterations 2 "$@"

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests and measures Lockstep on this machine's GPU, in stages that fit a rented half hour.
 
-    python3 tools/bench/gpu_report.py --out report               from a build, or
-    python3 bench/gpu_report.py --out report --stages ab         from a bundle (make bundle)
+    python3 benchmarks/gpu_report.py --out report [--stages ab]      from a build or a bundle (make bundle)
 
   a  4 min  doctor, tests of CUDA's libraries and of training, operators in bfloat16
   b  5 min  ResNet-50 at batch 256 in bfloat16: without and with timed engines, fed and resident,
@@ -24,9 +23,9 @@ import datetime
 import os
 import sys
 
-from gpu import kernels, machine, part, peers, steps, tests
+from gpu import kernels, machine, part, beside_pytorch, steps, tests
 
-STAGES = {"a": (4, tests.stage_a), "b": (5, steps.stage_b), "c": (3, kernels.stage_c), "d": (5, peers.stage_d),
+STAGES = {"a": (4, tests.stage_a), "b": (5, steps.stage_b), "c": (3, kernels.stage_c), "d": (5, beside_pytorch.stage_d),
           "e": (6, tests.stage_e), "f": (2, steps.stage_f)}
 
 

@@ -94,7 +94,7 @@ def detector(config, roi_align=MultiScaleRoIAlign):
     images of 0 to 255 in the order blue, green, red."""
     for (section, key), value in EXPECTED.items():
         if config[section][key] != value:
-            raise SystemExit(f"torch_detector: {section}.{key} is {config[section][key]}, "
+            raise SystemExit(f"torchvision_detector: {section}.{key} is {config[section][key]}, "
                              f"only {value} is written for torchvision")
     train, test, fpn, head = (config[name] for name in ("TRAIN", "TEST", "FPN", "FAST_RCNN"))
     hidden, side = head["MLP_HEAD_DIM"], head["ROI_XFORM_RESOLUTION"]
@@ -145,7 +145,7 @@ def torch_name(name):
     for pattern, modules in NAMES:
         if found := re.fullmatch(pattern, stem):
             return f"{modules(found)[1 if norm else 0]}.{'bias' if end == 'b' else 'weight'}"
-    raise SystemExit(f"torch_detector: no parameter of torchvision is like '{name}'")
+    raise SystemExit(f"torchvision_detector: no parameter of torchvision is like '{name}'")
 
 
 def read_weights(path):

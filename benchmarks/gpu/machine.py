@@ -10,7 +10,7 @@ import sysconfig
 
 LATE = 124  # the exit code of a program whose time was over
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ROOT = os.path.dirname(BENCH)  # of a bundle; tools/ in the sources
+ROOT = os.path.dirname(BENCH)  # of a bundle, or of the sources
 
 
 def find_programs():
@@ -18,9 +18,8 @@ def find_programs():
     bundled = os.path.join(ROOT, "bin")
     if os.path.exists(os.path.join(bundled, "lockstep")):
         return os.path.join(bundled, "lockstep"), bundled, os.path.join(ROOT, "configs")
-    sources = os.path.dirname(ROOT)
-    build = os.path.join(sources, "build", "release")
-    return os.path.join(build, "lockstep"), os.path.join(build, "tests"), os.path.join(sources, "configs")
+    build = os.path.join(ROOT, "build", "release")
+    return os.path.join(build, "lockstep"), os.path.join(build, "tests"), os.path.join(ROOT, "configs")
 
 
 def environment(**variables):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RoI pooling from a feature pyramid by Lockstep and by torchvision on this machine, in one run.
 
-    tools/bench/compare_torchvision.py [--rounds 3] [--lockstep build/release/lockstep]
+    benchmarks/compare_torchvision.py [--rounds 3] [--lockstep build/release/lockstep]
 
 1,024 RoIs x 256 channels x 7 x 7, two samples a bin and side, levels of strides 4 to 32 of an input
 of 800 x 1344; one thread. The same RoIs on the same levels as `lockstep bench detection-operators`
@@ -68,7 +68,7 @@ def ours(lockstep):
 
 
 def main():
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)

@@ -4,7 +4,7 @@
 
     python3 -m venv build/peer
     build/peer/bin/pip install torch torchvision pycocotools pyyaml
-    build/peer/bin/python tools/bench/compare_detector.py [--iterations 500] [--seeds 2] [--quick]
+    build/peer/bin/python benchmarks/compare_detector.py [--iterations 500] [--seeds 2] [--quick]
 
 Alike: body, pyramid, heads and their first weights; anchors and their places; the pictures of each
 step (the same JPEG files) and which of them are mirrored; the rate of each step, momentum, decay,
@@ -43,14 +43,14 @@ try:
     import yaml
 
     from coco_pictures import Pictures
-    from torch_detector import LastPixelRoIAlign, detector, parameter_groups, read_weights
+    from torchvision_detector import LastPixelRoIAlign, detector, parameter_groups, read_weights
 except ImportError as missing:
     sys.exit(f"compare_detector: {missing} (pip install torch torchvision pycocotools pyyaml)")
 
 LIMIT = 0.04  # of the difference in AP
 SAME = 2e-3   # AP of one network and weights by both; equal scores may be ordered otherwise
 LAYOUTS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONFIG = f"{ROOT}/configs/detection/scenes_faster_rcnn_fpn.yaml"
 
 

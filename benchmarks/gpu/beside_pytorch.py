@@ -16,8 +16,9 @@ def our_seconds(part, args):
 
 def torch_seconds(part, args, way):
     text = steps.output_or_raise(
-        [sys.executable, os.path.join(machine.BENCH, "torch_gpu_step.py"), args.model, str(args.batch),
-         str(args.steps), way, "--device", args.device, "--compile-mode", args.compile_mode],
+        [sys.executable, os.path.join(machine.BENCH, "peers.py"), args.model, str(args.batch),
+         "--steps", str(args.steps), "--way", way, "--device", args.device, "--channels-last",
+         "--bfloat16", "--tf32", "--compile-mode", args.compile_mode],
         part.log_of(f"PyTorch {way}"), part.left())
     return json.loads(steps.last_json_line(text))["seconds"]
 

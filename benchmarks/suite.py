@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of Lockstep and of PyTorch on this machine, in one run and as one table.
 
-    tools/bench/suite.py --python PYTHON_WITH_TORCH [--models resnet50:16,mlp:16] [--rounds 5]
+    benchmarks/suite.py --python PYTHON_WITH_TORCH [--models resnet50:16,mlp:16] [--rounds 5]
                          [--bfloat16] [--exact] [--ranks 2]
                          [--json FILE] [--record FILE] [--picture FILE.svg]
 
@@ -26,16 +26,16 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(HERE)
 MODELS = "mlp:16,lenet:16,lenet:64,resnet18:16,resnet50:16,mobilenet_v2:16,vgg16:4,lstm:32"
 
 
 class Peer:
-    """A process of torch_step.py. Its first step is done when it is made."""
+    """A process of peers.py. Its first step is done when it is made."""
 
     def __init__(self, args, model, batch, options):
         self.process = subprocess.Popen(
-            [args.python, f"{HERE}/torch_step.py", model, str(batch), str(threads_of(args)),
+            [args.python, f"{HERE}/peers.py", model, str(batch), "--threads", str(threads_of(args)),
              "--ranks", str(args.ranks), *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         first = self.answer()
@@ -45,7 +45,7 @@ class Peer:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"torch_step.py ended with code {self.process.wait()}")
+            raise RuntimeError(f"peers.py ended with code {self.process.wait()}")
         return json.loads(line)
 
     def take(self, steps):
@@ -90,7 +90,7 @@ def steps_of(seconds):
 def variants(bfloat16):
     for compiled, layout in itertools.product((False, True), repeat=2):
         name = ("compiled" if compiled else "eager") + (", channels_last" if layout else "")
-        yield name, (["--compiled"] * compiled + ["--channels-last"] * layout
+        yield name, (["--way", "compiled"] * compiled + ["--channels-last"] * layout
                      + ["--bfloat16"] * bfloat16)
 
 
@@ -198,7 +198,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--lockstep", default=f"{ROOT}/build/release/lockstep")
     parser.add_argument("--json", help="write all figures")
-    parser.add_argument("--record", help="write Lockstep's, for `lockstep bench --against`")
+    parser.add_argument("--record", help="write Lockstep's, for `lockstep bench train-step --against`")
     parser.add_argument("--picture", help="write an SVG")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)

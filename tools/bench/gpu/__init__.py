@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The stages of tools/bench/gpu_report.py."""
