@@ -76,7 +76,7 @@ only() {
 }
 only 'onnx/|graph/(onnx|schema|infer|import|export)\.h' 'graph/|tests/graph/|tests/fuzz/metadata\.cc|tests/fuzz/mutate_onnx\.cc'
 only 'google/protobuf' 'graph/|tests/graph/|tests/fuzz/mutate_onnx\.cc|app/record/proto_message\.cc'
-only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/doctor\.cc|app/version\.cc'
+only 'oneapi/|operators/([a-z_]+/)+([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/([a-z_]+/)+[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/doctor\.cc|app/version\.cc'
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'openssl/' 'runtime/dist/sha256\.cc'

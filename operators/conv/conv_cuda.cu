@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "operators/conv/conv.h"
-#include "operators/conv/epilogue.h"
 #include "operators/conv/epilogue_cuda.h"
+#include "operators/conv/problem.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/cuda/accelerator.h"
@@ -11,15 +10,14 @@
 namespace lockstep {
 namespace {
 
-// The convolution of `x` with `w` to `y`; the request orders them by its kind.
-Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const Window& window,
+Convolution convolution(const KernelRequest& request, ConvPass pass, const Window& window,
                         const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
   const bool last =
       x.layout.is_channels_last() || w.layout.is_channels_last() || y.layout.is_channels_last();
   for (const TensorDesc* tensor : {&x, &w, &y})
     check(!last || tensor->layout.is_channels_last() || tensor->dims[1] == 1,
           "convolutions of mixed layouts");
-  Convolution c{kind,           x.dtype,          last, x.dims, w.dims, y.dims,
+  Convolution c{pass,           x.dtype,          last, x.dims, w.dims, y.dims,
                 window.strides, window.dilations, {},   {}};
   c.tf32 = request.tf32 && x.dtype == DType::float32;
   for (std::size_t i = 0; i + 2 < x.dims.size(); ++i) {
@@ -29,13 +27,9 @@ Convolution convolution(const KernelRequest& request, ConvolutionKind kind, cons
   return c;
 }
 
-Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const TensorDesc& x,
-                        const TensorDesc& w, const TensorDesc& y) {
-  AttributeReader reader = request.attributes();
-  return convolution(request, kind,
-                     resolved(read_conv(reader).window, Dims(w.dims.begin() + 2, w.dims.end()),
-                              to_shape(Dims(x.dims.begin() + 2, x.dims.end()))),
-                     x, w, y);
+Convolution convolution(const KernelRequest& request) {
+  const ConvProblem p(request);
+  return convolution(request, p.pass, p.window, p.x, p.w, p.y);
 }
 
 // Matrix units need channels last.
@@ -75,8 +69,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request, const Plan
   using In = ConvIn;
   using Out = ConvOut;
   const TensorDesc& y = request.out[Out::y];
-  Convolution c =
-      convolution(request, ConvolutionKind::forward, request.in[In::x], request.in[In::w], y);
+  Convolution c = convolution(request);
   const ConvEpilogue does = read_epilogue(request);
   check_z_lies_as_result(request);
   c.bias = does.bias;
@@ -97,8 +90,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request, const Plan
 
 std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request, const Planned& planned) {
   using In = ConvGradXIn;
-  const Convolution c = convolution(request, ConvolutionKind::by_data, request.out[0],
-                                    request.in[In::w], request.in[In::dy]);
+  const Convolution c = convolution(request);
   return kernel_of(chosen(request, planned, c), [](const KernelArgs& args) {
     return ConvolutionData{args.out[0].data, args.in[In::w].data, args.in[In::dy].data};
   });
@@ -107,8 +99,7 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request, const Plann
 // The engine adds to what lies in dx, which is z if the plan gave both one place.
 std::unique_ptr<Kernel> prepare_fused_grad_x(const KernelRequest& request, const Planned& planned) {
   using In = ConvGradXIn;
-  Convolution c = convolution(request, ConvolutionKind::by_data, request.out[0], request.in[In::w],
-                              request.in[In::dy]);
+  Convolution c = convolution(request);
   c.adds = true;
   return kernel_of(chosen(request, planned, c), [](const KernelArgs& args) {
     const Tensor &z = args.in[In::z], &dx = args.out[0];
@@ -122,7 +113,7 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request, const Pl
   AttributeReader reader = request.attributes();
   const TensorDesc &x = request.in[0], &w = request.in[1], &y = request.out[0];
   const Window window = read_transposed(reader, to_shape(x.dims), to_shape(w.dims)).window;
-  const Convolution c = convolution(request, ConvolutionKind::by_data, window, y, w, x);
+  const Convolution c = convolution(request, ConvPass::grad_x, window, y, w, x);
   auto own = chosen(request, planned, c);
   Convolution bias = c;
   bias.bias = read_epilogue(request).bias;
@@ -138,8 +129,7 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request, const Pl
 
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request, const Planned& planned) {
   using In = ConvGradWIn;
-  const Convolution c = convolution(request, ConvolutionKind::by_weight, request.in[In::x],
-                                    request.out[0], request.in[In::dy]);
+  const Convolution c = convolution(request);
   return kernel_of(chosen(request, planned, c), [](const KernelArgs& args) {
     return ConvolutionData{args.in[In::x].data, args.out[0].data, args.in[In::dy].data};
   });

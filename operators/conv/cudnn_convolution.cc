@@ -114,7 +114,7 @@ int current_device() {
 std::string problem_text(const Convolution& c, const std::string& gpu) {
   const char* const kinds[] = {"forward", "by_data", "by_weight"};
   return join("cudnn ", cudnn().version(), ", ", gpu, ", convolution ",
-              kinds[static_cast<int>(c.kind)], " ", c.type, c.tf32 ? " as tf32" : "",
+              kinds[static_cast<int>(c.pass)], " ", c.type, c.tf32 ? " as tf32" : "",
               c.channels_last ? " NHWC" : " NCHW", " x ", text_of(c.x), " w ", text_of(c.w), " y ",
               text_of(c.y), " strides ", text_of(c.strides), " dilations ", text_of(c.dilations),
               " pads ", text_of(c.pads_before), text_of(c.pads_after), c.adds ? " added" : "",

@@ -10,21 +10,20 @@
 
 #include "graph/shape.h"
 #include "operators/conv/gpu_properties.h"
+#include "operators/conv/pass.h"
 
 namespace lockstep {
-
-enum class ConvolutionKind { forward, by_data, by_weight };
 
 // x [N, C, spatial..], w [M, C / group, kernel..], y [N, M, spatial..], all row-major or all with
 // their second dimension innermost; one entry for each spatial dimension.
 struct Convolution {
-  ConvolutionKind kind = ConvolutionKind::forward;
+  ConvPass pass = ConvPass::forward;
   DType type = DType::float32;
   bool channels_last = false;
   Dims x, w, y;
   Dims strides, dilations, pads_before, pads_after;
   bool tf32 = false;  // KernelRequest::tf32
-  bool adds = false;  // by data: adds to the numbers that are in x
+  bool adds = false;  // grad_x: adds to the numbers that are in x
   // A forward convolution's work on its result, in this order.
   bool bias = false;        // adds a number for each channel
   bool addition = false;    // adds z, which has y's shape and layout

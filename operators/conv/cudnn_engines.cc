@@ -99,9 +99,8 @@ std::string CudnnGpu::json() const {
     of_device->set(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_).finish();
   }
   const Descriptor& from = properties_ ? *properties_ : *of_device;
-  std::string text(static_cast<std::size_t>(from.count_of(kJson, CUDNN_TYPE_CHAR)), ' ');
-  text.resize(static_cast<std::size_t>(
-      from.read(kJson, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data())));
+  std::string text(from.count_of(kJson, CUDNN_TYPE_CHAR), ' ');
+  text.resize(from.read(kJson, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data()));
   return text.substr(0, text.find('\0'));
 }
 

@@ -47,9 +47,9 @@ struct Names {
   cudnnBackendAttributeName_t geometry, x, w, y, alpha, beta;
 };
 
-Names names_of(ConvolutionKind kind) {
-  switch (kind) {
-    case ConvolutionKind::forward:
+Names names_of(ConvPass pass) {
+  switch (pass) {
+    case ConvPass::forward:
       return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
@@ -57,7 +57,7 @@ Names names_of(ConvolutionKind kind) {
               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-    case ConvolutionKind::by_data:
+    case ConvPass::grad_x:
       return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
@@ -139,7 +139,7 @@ class Operations {
   }
 
   void convolve(const Descriptor& x, const Descriptor& w, const Descriptor& y) {
-    const Names names = names_of(c_.kind);
+    const Names names = names_of(c_.pass);
     Descriptor shape = geometry(c_);
     Descriptor operation(names.type);
     operation.set(names.geometry, keep(shape))

@@ -50,11 +50,9 @@ struct OwnMemory {
   }
 
   static std::size_t bytes(const Convolution& c, const Dims& dims) {
-    return static_cast<std::size_t>(element_count(dims)) * size_of(c.type);
+    return element_count(dims) * size_of(c.type);
   }
-  static std::size_t of_channels(const Convolution& c) {
-    return static_cast<std::size_t>(c.y[1]) * sizeof(float);
-  }
+  static std::size_t of_channels(const Convolution& c) { return c.y[1] * sizeof(float); }
 };
 
 // Empty if cuDNN accepts the engine but cannot run it, or if its workspace is more than there is.

@@ -39,7 +39,7 @@ class ConvFusion {
       else if (!gone_.contains(i))
         copy.copy(node);
     }
-    return {copy.finish(), notes()};
+    return {copy.finish(), copy.moved(), notes()};
   }
 
  private:

@@ -26,7 +26,7 @@ class SumFusion {
         write(copy, found->second);
       else if (!gone_.contains(i))
         copy.copy(from_.node(i));
-    return {copy.finish(), notes()};
+    return {copy.finish(), copy.moved(), notes()};
   }
 
  private:

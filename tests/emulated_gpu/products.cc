@@ -149,7 +149,7 @@ void add_multiple(float factor, const float* terms, int64_t count, float* sums) 
 
 void convolve(const Convolution& c, void* x, void* w, void* y) {
   Numbers nx(c.x), nw(c.w), ny(c.y);
-  const bool to_y = c.kind == ConvolutionKind::forward, to_x = c.kind == ConvolutionKind::by_data;
+  const bool to_y = c.pass == ConvPass::forward, to_x = c.pass == ConvPass::grad_x;
   auto load = [&](Numbers& numbers, const void* data) {
     numbers.for_each(c.channels_last, [&](float& number, int64_t place) {
       number = static_cast<float>(element(data, c.type, place));

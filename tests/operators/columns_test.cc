@@ -15,18 +15,6 @@ namespace {
 
 constexpr Pass kPasses[] = {Pass::forward, Pass::grad_x, Pass::grad_w};
 
-std::unique_ptr<Kernel> prepare(Pass pass, const KernelRequest& request,
-                                const columns::ColumnLoops& loops) {
-  switch (pass) {
-    case Pass::forward:
-      return prepare_columns_forward(request, loops);
-    case Pass::grad_x:
-      return prepare_columns_grad_x(request, loops);
-    default:
-      return prepare_columns_grad_w(request, loops);
-  }
-}
-
 std::vector<const columns::ColumnLoops*> usable_loops() {
   std::vector<const columns::ColumnLoops*> all;
   if (isa_here() >= Isa::avx2) all.push_back(&columns::avx2_loops());
@@ -158,7 +146,7 @@ TEST_F(Columns, RoundLittleMoreThanOneDnn) {
       // Where few products are added, a direct convolution is nearly exact.
       const double allowed = 5e-7 + 2 * error_of(convolution.run(*direct, request, pass), exact);
       for (const columns::ColumnLoops* loops : usable_loops()) {
-        const auto kernel = prepare(pass, request, *loops);
+        const auto kernel = prepare_columns(request, *loops);
         EXPECT_LT(error_of(convolution.run(*kernel, request, pass), exact), allowed)
             << kernel->describe();
       }
@@ -174,7 +162,7 @@ TEST_F(Columns, HaveTheSameBitsOnAnyNumberOfThreadsAndLanes) {
       for (const columns::ColumnLoops* loops : usable_loops())
         for (int threads : {1, 2, 5}) {
           const KernelRequest request = convolution.request(pass, 1, usable_threads(threads));
-          const auto kernel = prepare(pass, request, *loops);
+          const auto kernel = prepare_columns(request, *loops);
           const std::vector<float> result = convolution.run(*kernel, request, pass);
           if (first.empty()) first = result;
           EXPECT_TRUE(first == result) << "case " << &c - kCases << ", " << kernel->describe()
@@ -197,7 +185,7 @@ TEST_F(Columns, KeepNaN) {
   const KernelRequest request = convolution.request(Pass::forward, 1, 1);
   for (const columns::ColumnLoops* loops : usable_loops()) {
     const std::vector<float> y =
-        convolution.run(*prepare(Pass::forward, request, *loops), request, Pass::forward);
+        convolution.run(*prepare_columns(request, *loops), request, Pass::forward);
     for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18, 63})
       EXPECT_TRUE(std::isnan(y[i])) << i << " of the first plane";
     EXPECT_FALSE(std::isnan(y[3]));
@@ -209,7 +197,7 @@ TEST_F(Columns, OfNoImagesAreNoGradient) {
   for (const columns::ColumnLoops* loops : usable_loops())
     for (Pass pass : kPasses) {
       const KernelRequest request = convolution.request(pass, 1, 2);
-      for (float value : convolution.run(*prepare(pass, request, *loops), request, pass))
+      for (float value : convolution.run(*prepare_columns(request, *loops), request, pass))
         EXPECT_EQ(value, 0);
     }
 }
@@ -259,8 +247,8 @@ TEST_F(Columns, AreNotForLongRows) {
 TEST_F(Columns, NameLayoutsThatTheyCannotRead) {
   const Convolution convolution({4, 32, 32, 8, 8});
   const KernelRequest request = convolution.request(Pass::forward, 8, 1);
-  expect_error([&] { prepare(Pass::forward, request, *columns::loops_here()); },
-               "takes row-major tensors", "/c8");
+  expect_error([&] { prepare_columns(request, *columns::loops_here()); }, "takes row-major tensors",
+               "/c8");
 }
 
 }  // namespace

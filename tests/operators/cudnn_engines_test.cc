@@ -47,8 +47,8 @@ std::vector<Convolution> for_tensor_cores() {
        {usual(DType::bfloat16), usual(DType::float16), usual(DType::float32, true)})
     for (unsigned what = 0; what < 6; ++what) {
       Convolution& made = all.emplace_back(c);
-      if (what == 4) made.kind = ConvolutionKind::by_data;
-      if (what == 5) made.kind = ConvolutionKind::by_weight;
+      if (what == 4) made.pass = ConvPass::grad_x;
+      if (what == 5) made.pass = ConvPass::grad_w;
       if (what > 3) continue;
       made.bias = what & 1U;
       made.relu = what & 2U;
@@ -67,7 +67,7 @@ CudnnEnginePtr first_made(CudnnEngines& engines) {
 }
 
 std::string text_of_problem(const Convolution& c) {
-  return join(c.type, c.tf32 ? " tf32" : "", " kind ", static_cast<int>(c.kind),
+  return join(c.type, c.tf32 ? " tf32" : "", " kind ", static_cast<int>(c.pass),
               c.bias ? " bias" : "", c.relu ? " ReLU" : "", c.statistics ? " statistics" : "");
 }
 
@@ -118,11 +118,10 @@ TEST_P(CudnnEnginesOf, ExactFloat32HasNoneOnTensorCores) {
 // Those on tensor cores that cuDNN has for it pad its channels, in a workspace of several times the
 // result's size.
 TEST_P(CudnnEnginesOf, ADepthwiseConvolutionTakesNoFallback) {
-  for (auto kind :
-       {ConvolutionKind::forward, ConvolutionKind::by_data, ConvolutionKind::by_weight}) {
+  for (auto pass : {ConvPass::forward, ConvPass::grad_x, ConvPass::grad_w}) {
     Convolution c = usual(DType::bfloat16);
     c.w[1] = 1;
-    c.kind = kind;
+    c.pass = pass;
     CudnnEngines engines = ask(c);
     const CudnnEnginePtr first = first_made(engines);
     ASSERT_NE(first, nullptr) << engines.refusals();

@@ -54,11 +54,10 @@ const std::vector<Convolution>& convolutions() {
 
 TEST_F(Cudnn, TakesEveryKindTypeAndLayout) {
   for (Convolution c : convolutions())
-    for (auto kind :
-         {ConvolutionKind::forward, ConvolutionKind::by_data, ConvolutionKind::by_weight})
+    for (auto pass : {ConvPass::forward, ConvPass::grad_x, ConvPass::grad_w})
       for (DType type : {DType::float32, DType::float16, DType::bfloat16})
         for (bool channels_last : {false, true}) {
-          c.kind = kind;
+          c.pass = pass;
           c.type = type;
           c.channels_last = channels_last;
           EXPECT_NO_THROW(describe_to_cudnn(c)) << text_of(c.x) << " " << type;

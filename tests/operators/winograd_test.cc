@@ -78,18 +78,6 @@ struct Sixteen {
 };
 const winograd::LoopsOf<Sixteen> kSixteen;
 
-std::unique_ptr<Kernel> prepare(Pass pass, const KernelRequest& request,
-                                const winograd::Loops& loops) {
-  switch (pass) {
-    case Pass::forward:
-      return prepare_winograd_forward(request, loops);
-    case Pass::grad_x:
-      return prepare_winograd_grad_x(request, loops);
-    default:
-      return prepare_winograd_grad_w(request, loops);
-  }
-}
-
 std::vector<const winograd::Loops*> usable_loops() {
   std::vector<const winograd::Loops*> all{&kSixteen};
   if (const winograd::Loops* here = winograd::loops_here()) all.push_back(here);
@@ -143,7 +131,7 @@ TEST(Winograd, RoundsLittleMoreThanADirectConvolution) {
       for (const winograd::Loops* loops : usable_loops())
         for (int block : {loops->lanes(), 32}) {
           const KernelRequest request = convolution.request(pass, block, 1);
-          const auto kernel = prepare(pass, request, *loops);
+          const auto kernel = prepare_winograd(request, *loops);
           const double error = error_of(convolution.run(*kernel, request, pass), exact);
           EXPECT_LT(error, allowed) << kernel->describe() << ", blocks of " << block;
         }
@@ -159,7 +147,7 @@ void expect_the_same_bits(const ConvolutionCase& c) {
       for (int threads : {1, 2, 5, 9}) {
         const KernelRequest request =
             convolution.request(pass, loops->lanes(), usable_threads(threads));
-        const auto kernel = prepare(pass, request, *loops);
+        const auto kernel = prepare_winograd(request, *loops);
         const std::vector<float> result = convolution.run(*kernel, request, pass);
         if (first.empty()) first = result;
         EXPECT_TRUE(first == result) << kernel->describe() << ", " << threads << " threads";
@@ -207,7 +195,7 @@ TEST(Winograd, KeepsNaN) {
   const winograd::Loops& loops = kSixteen;
   const KernelRequest request = convolution.request(Pass::forward, loops.lanes(), 1);
   const std::vector<float> y =
-      convolution.run(*prepare(Pass::forward, request, loops), request, Pass::forward);
+      convolution.run(*prepare_winograd(request, loops), request, Pass::forward);
   for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18, 63})
     EXPECT_TRUE(std::isnan(y[i])) << i << " of the first plane";
 }
@@ -250,15 +238,14 @@ TEST(Winograd, WantsMoreImagesForMoreFilters) {
 TEST(Winograd, NamesLayoutsThatItCannotRead) {
   const Convolution convolution({4, 32, 32, 8, 8});
   const KernelRequest request = convolution.request(Pass::forward, 8, 1);
-  expect_error([&] { prepare(Pass::forward, request, kSixteen); }, "takes channel blocks of 16",
-               "/c8");
+  expect_error([&] { prepare_winograd(request, kSixteen); }, "takes channel blocks of 16", "/c8");
   ConvolutionCase added{4, 32, 32, 8, 8};
   added.addition = true;
   const Convolution with_z(added);
   KernelRequest apart = with_z.request(Pass::forward, 16, 1);
   apart.in[ConvIn::z].layout = Layout::blocks(32);
-  expect_error([&] { prepare(Pass::forward, apart, kSixteen); },
-               "takes a z in the layout of its result", "/c32");
+  expect_error([&] { prepare_winograd(apart, kSixteen); }, "takes a z in the layout of its result",
+               "/c32");
 }
 
 }  // namespace

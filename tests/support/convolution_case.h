@@ -12,11 +12,12 @@
 
 #include "operators/all.h"
 #include "operators/conv/conv.h"
+#include "operators/conv/pass.h"
 #include "tests/support/laid_out.h"
 
 namespace lockstep::testing {
 
-enum class Pass { forward, grad_x, grad_w };
+using Pass = ConvPass;
 
 struct ConvolutionCase {
   int64_t images, inputs, outputs, height, width;

@@ -3,16 +3,17 @@
 // write channels last, a layout that plans for CPUs do not know. Threads do not change a bit.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "operators/conv/implementations.h"
 
 namespace lockstep {
 
-// `processor` refuses those without matrix tiles.
-Candidate amx_forward(Refusal processor);
-Candidate amx_grad_x(Refusal processor);  // a FusedConvGradX's, too
-Candidate amx_grad_w(Refusal processor);
+// Empty in a build without them.
+std::vector<ConvImplementation> amx_convolutions();
+
 // Of row-major images of few channels, as a network's first ones.
-Candidate amx_windows_forward(Refusal processor);
-Candidate amx_windows_grad_w(Refusal processor);
+ConvImplementation amx_windows();
+// Refuses processors without matrix tiles that this process may use, empty tensors, and problems
+// that no method by tiles computes; then whatever `shapes` refuses.
+Refusal takes_tiles(Refusal shapes);
 
 }  // namespace lockstep

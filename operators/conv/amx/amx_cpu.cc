@@ -5,9 +5,7 @@
 #include <optional>
 
 #include "operators/conv/amx/passes.h"
-#include "operators/conv/amx/takes_tiles.h"
-#include "operators/conv/epilogue.h"
-#include "operators/conv/shapes.h"
+#include "operators/conv/amx/tuning.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
@@ -19,50 +17,24 @@ namespace {
 
 using namespace amx;
 
-std::string shapes_refusal(const KernelRequest& request, const ConvShapes& shapes) {
-  const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
-  if (x.size() != 4) return "takes images";
-  const ConvAttrs attrs = shapes.attrs(request);
-  if (attrs.group != 1) return "takes one group";
-  if (!worth_padding(x[1], kBlock) || !worth_padding(y[1], kBlock))
+std::string refusal(const KernelRequest& request) {
+  const ConvProblem problem(request);
+  const Conv2d conv = problem.conv2d();
+  if (!worth_padding(conv.inputs, kBlock) || !worth_padding(conv.outputs, kBlock))
     return join("takes ", kBlock / 2, " channels or more");
-  constexpr int64_t kMostOfRow = 1 << 22;  // elements: at least one row of windows is packed
-  const int64_t channels = (std::max(x[1], y[1]) + kDeep - 1) / kDeep * kDeep;
-  const int64_t row = (x[3] + y[3] + w[3] * attrs.window.dilations[1]) *
-                      (w[2] * attrs.window.dilations[0] + attrs.window.strides[0]);
-  if (row * channels > kMostOfRow) return "leaves long rows to others";
+  const ConvAxis &down = conv.down, &across = conv.across;
+  const int64_t channels = (std::max(conv.inputs, conv.outputs) + kDeep - 1) / kDeep * kDeep;
+  const int64_t row = (across.image + across.result + across.window * across.hole) *
+                      (down.window * down.hole + down.step);
+  if (row * channels > kTuning.longest_row) return "leaves long rows to others";
   return "";
 }
 
-std::string forward_refusal(const KernelRequest& request) {
-  if (read_epilogue(request).statistics) return "leaves sums of the result to others";
-  return shapes_refusal(request, ConvShapes::of_forward(request));
-}
-std::string grad_x_refusal(const KernelRequest& request) {
-  return shapes_refusal(request, ConvShapes::of_grad_x(request));
-}
-std::string grad_w_refusal(const KernelRequest& request) {
-  return shapes_refusal(request, ConvShapes::of_grad_w(request));
-}
-
-Problem problem_of(const KernelRequest& request, const ConvShapes& shapes) {
-  for (const TensorDesc* desc : {&shapes.x, &shapes.y})
+BlockedConv blocked(const ConvProblem& problem) {
+  for (const TensorDesc* desc : {&problem.x, &problem.y})
     supported(desc->layout == Layout::blocks(kBlock), "takes channel blocks of ", kBlock, ", not ",
               text_of(*desc));
-  const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
-  const Window window = shapes.attrs(request).window;
-  const auto span = [&](std::size_t i) {
-    return Span{w[2 + i], window.strides[i], window.dilations[i], window.pads[i]};
-  };
-  return {.images = x[0],
-          .inputs = x[1],
-          .outputs = y[1],
-          .down = span(0),
-          .across = span(1),
-          .height = x[2],
-          .width = x[3],
-          .out_height = y[2],
-          .out_width = y[3]};
+  return {problem.conv2d()};
 }
 
 // In the plan, filters lie in whole tiles, of all passes, or row-major.
@@ -148,29 +120,23 @@ class AmxConvolution final : public Kernel {
   ConvEpilogue epilogue_;
 };
 
-std::unique_ptr<Kernel> prepare_amx_forward(const KernelRequest& request) {
-  const auto shapes = ConvShapes::of_forward(request);
-  const Problem problem = problem_of(request, shapes);
-  check_z_lies_as_result(request);
+std::unique_ptr<Kernel> prepare_forward(const ConvProblem& problem, const BlockedConv& conv) {
   return std::make_unique<AmxConvolution>(
-      Convolves::forward(problem, request.threads),
-      Filters(shapes.w, kForwardTiles, request.threads),
-      AmxConvolution::Operands{ConvIn::x, ConvIn::bias, ConvIn::z}, read_epilogue(request));
+      Convolves::forward(conv, problem.threads), Filters(problem.w, kForwardTiles, problem.threads),
+      AmxConvolution::Operands{ConvIn::x, ConvIn::bias, ConvIn::z}, problem.epilogue);
 }
 
-std::unique_ptr<Kernel> prepare_amx_grad_x(const KernelRequest& request) {
-  const auto shapes = ConvShapes::of_grad_x(request);
-  const Problem problem = problem_of(request, shapes);
-  const bool adds = request.in.size() > ConvGradXIn::z;
-  if (adds) {
+std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request, const ConvProblem& problem,
+                                       const BlockedConv& conv) {
+  if (problem.epilogue.addition) {
     const TensorDesc& z = request.in[ConvGradXIn::z];
-    supported(z == shapes.x, "takes a z in the layout of its result ", text_of(shapes.x), ", not ",
-              text_of(z));
+    supported(z == problem.x, "takes a z in the layout of its result ", text_of(problem.x),
+              ", not ", text_of(z));
   }
   return std::make_unique<AmxConvolution>(
-      Convolves::backward(problem, request.threads),
-      Filters(shapes.w, kBackwardTiles, request.threads),
-      AmxConvolution::Operands{ConvGradXIn::dy, 0, ConvGradXIn::z}, ConvEpilogue{.addition = adds});
+      Convolves::backward(conv, problem.threads),
+      Filters(problem.w, kBackwardTiles, problem.threads),
+      AmxConvolution::Operands{ConvGradXIn::dy, 0, ConvGradXIn::z}, problem.epilogue);
 }
 
 class AmxGradW final : public Kernel {
@@ -189,51 +155,58 @@ class AmxGradW final : public Kernel {
   FilterGradient gradient_;
 };
 
-std::unique_ptr<Kernel> prepare_amx_grad_w(const KernelRequest& request) {
-  const auto shapes = ConvShapes::of_grad_w(request);
-  const Problem problem = problem_of(request, shapes);
-  const bool in_tiles = !shapes.w.layout.is_rows();
-  supported(!in_tiles || shapes.w.layout == tiles_or_rows(shapes.w, kGradientTiles),
-            "makes filters in ", text_of(kGradientTiles), ", not ", text_of(shapes.w));
-  return std::make_unique<AmxGradW>(FilterGradient(problem, in_tiles, request.threads));
+std::unique_ptr<Kernel> prepare_grad_w(const ConvProblem& problem, const BlockedConv& conv) {
+  const TensorDesc& w = problem.w;
+  const bool in_tiles = !w.layout.is_rows();
+  supported(!in_tiles || w.layout == tiles_or_rows(w, kGradientTiles), "makes filters in ",
+            text_of(kGradientTiles), ", not ", text_of(w));
+  return std::make_unique<AmxGradW>(FilterGradient(conv, in_tiles, problem.threads));
 }
 
-Layouts amx_forward_wish(const KernelRequest& request) {
-  Layouts layouts = row_major(request);
-  layouts.in[ConvIn::x] = layouts.out[ConvOut::y] = Layout::blocks(kBlock);
-  layouts.in[ConvIn::w] = tiles_or_rows(request.in[ConvIn::w], kForwardTiles);
-  lay_z_as_result(request, layouts);
-  return layouts;
+std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
+  const ConvProblem problem(request);
+  const BlockedConv conv = blocked(problem);
+  switch (problem.pass) {
+    case ConvPass::forward:
+      check_z_lies_as_result(request);
+      return prepare_forward(problem, conv);
+    case ConvPass::grad_x:
+      return prepare_grad_x(request, problem, conv);
+    case ConvPass::grad_w:
+      return prepare_grad_w(problem, conv);
+  }
+  return nullptr;
 }
 
-Layouts amx_grad_x_wish(const KernelRequest& request) {
+Layouts wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  layouts.in[ConvGradXIn::dy] = layouts.out[0] = Layout::blocks(kBlock);
-  layouts.in[ConvGradXIn::w] = tiles_or_rows(request.in[ConvGradXIn::w], kBackwardTiles);
-  if (request.in.size() > ConvGradXIn::z) layouts.in[ConvGradXIn::z] = layouts.out[0];
-  return layouts;
-}
-
-Layouts amx_grad_w_wish(const KernelRequest& request) {
-  Layouts layouts = row_major(request);
-  layouts.in[ConvGradWIn::x] = layouts.in[ConvGradWIn::dy] = Layout::blocks(kBlock);
-  layouts.out[0] = tiles_or_rows(request.out[0], kGradientTiles);
+  layouts.in[0] = Layout::blocks(kBlock);
+  switch (pass_of(request.node)) {
+    case ConvPass::forward:
+      layouts.out[ConvOut::y] = Layout::blocks(kBlock);
+      layouts.in[ConvIn::w] = tiles_or_rows(request.in[ConvIn::w], kForwardTiles);
+      lay_z_as_result(request, layouts);
+      break;
+    case ConvPass::grad_x:
+      layouts.out[0] = Layout::blocks(kBlock);
+      layouts.in[ConvGradXIn::w] = tiles_or_rows(request.in[ConvGradXIn::w], kBackwardTiles);
+      if (request.in.size() > ConvGradXIn::z) layouts.in[ConvGradXIn::z] = layouts.out[0];
+      break;
+    case ConvPass::grad_w:
+      layouts.in[ConvGradWIn::dy] = Layout::blocks(kBlock);
+      layouts.out[0] = tiles_or_rows(request.out[0], kGradientTiles);
+  }
   return layouts;
 }
 
 }  // namespace
 
-Candidate amx_forward(Refusal processor) {
-  return {"AMX", takes_tiles(std::move(processor), forward_refusal), prepare_amx_forward,
-          amx_forward_wish};
-}
-Candidate amx_grad_x(Refusal processor) {
-  return {"AMX", takes_tiles(std::move(processor), grad_x_refusal), prepare_amx_grad_x,
-          amx_grad_x_wish};
-}
-Candidate amx_grad_w(Refusal processor) {
-  return {"AMX", takes_tiles(std::move(processor), grad_w_refusal), prepare_amx_grad_w,
-          amx_grad_w_wish};
+std::vector<ConvImplementation> amx_convolutions() {
+  return {{.passes = {ConvPass::forward, ConvPass::grad_x, ConvPass::grad_w},
+           .types = takes<Types<BFloat16>>(),
+           .candidate = {"AMX", takes_tiles(refusal), prepare, wish},
+           .adds = true},
+          amx_windows()};
 }
 
 }  // namespace lockstep

@@ -3,84 +3,69 @@
 
 #include <algorithm>
 
+#include "operators/conv/amx/tuning.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep::amx {
 namespace {
 
-// Strips and filters share an L2 cache, if it can hold the filters; else these are read again for
-// each strip, of which there should be few.
-constexpr int64_t kFewFilters = 3 << 17, kPackedBeside = 1 << 17, kPackedAlone = 1 << 19;
-// Of images and gradients, which all threads read.
-constexpr int64_t kLaidOutElements = 3 << 18, kFewestPixels = 512, kMostPixels = 4096;
-
 // Strips of images in so many packed planes.
-Strips strips_of(const Problem& problem, int64_t planes, const GridAxis& down,
+Strips strips_of(const BlockedConv& conv, int64_t planes, const GridAxis& down,
                  const GridAxis& across, int threads) {
-  const bool few = problem.inputs * problem.outputs * problem.taps() <= kFewFilters;
+  const bool few = conv.inputs * conv.outputs * conv.taps() <= kTuning.few_filters;
   // Each thread has several, since cores may differ in speed.
   const int64_t strips = (few ? 4 : 2) * std::max(1, threads);
   return {down,
           across,
-          problem.windows,
-          problem.images,
-          (few ? kPackedBeside : kPackedAlone) / (planes * kDeep),
-          divided_up(problem.images, strips)};
+          conv.windows,
+          conv.images,
+          (few ? kTuning.packed_beside : kTuning.packed_alone) / (planes * kDeep),
+          divided_up(conv.images, strips)};
 }
 
 // Each of the result's pixels sees one of the image's, the one in its place.
-bool same_pixels(const Problem& problem) {
-  const auto one = [](const Span& span, int64_t image, int64_t result) {
-    return span.size == 1 && span.step == 1 && span.begin == 0 && image == result;
+bool same_pixels(const BlockedConv& conv) {
+  const auto one = [](const ConvAxis& axis) {
+    return axis.window == 1 && axis.step == 1 && axis.pad == 0 && axis.image == axis.result;
   };
-  return !problem.windows && one(problem.down, problem.height, problem.out_height) &&
-         one(problem.across, problem.width, problem.out_width);
+  return !conv.windows && one(conv.down) && one(conv.across);
 }
 
-int64_t laid_out_pixels(const Problem& problem) {
-  return std::clamp(kLaidOutElements / ((problem.input_pairs() + problem.output_pairs()) * kDeep),
-                    kFewestPixels, kMostPixels);
+int64_t laid_out_pixels(const BlockedConv& conv) {
+  return std::clamp(kTuning.laid_out / ((conv.input_pairs() + conv.output_pairs()) * kDeep),
+                    kTuning.fewest_pixels, kTuning.most_pixels);
 }
 
 }  // namespace
 
-Problem Problem::of(const Windows& windows, int64_t images) {
-  constexpr Span kOne{.size = 1, .step = 1, .hole = 1, .begin = 0};
-  return {.images = images,
-          .inputs = windows.places(),
-          .outputs = windows.outputs,
-          .down = kOne,
-          .across = kOne,
-          .height = windows.out_height,
-          .width = windows.out_width,
-          .out_height = windows.out_height,
-          .out_width = windows.out_width,
-          .windows = windows};
+BlockedConv BlockedConv::of(const Windows& windows) {
+  const auto ones = [](int64_t size) { return ConvAxis{size, size, 1}; };
+  return {{windows.images, windows.places(), windows.outputs, ones(windows.down.result),
+           ones(windows.across.result)},
+          windows};
 }
 
-Convolves Convolves::forward(const Problem& problem, int threads) {
-  const int64_t tiles = problem.taps() * kTile;
-  return {strips_of(problem, problem.input_pairs(),
-                    forward_axis(problem.down, problem.height, problem.out_height),
-                    forward_axis(problem.across, problem.width, problem.out_width), threads),
-          problem.input_blocks(),
-          problem.outputs,
+Convolves Convolves::forward(const BlockedConv& conv, int threads) {
+  const int64_t tiles = conv.taps() * kTile;
+  return {strips_of(conv, conv.input_pairs(), forward_axis(conv.down), forward_axis(conv.across),
+                    threads),
+          conv.input_blocks(),
+          conv.outputs,
           tiles,
-          problem.input_pairs() * tiles,
-          problem.taps(),
+          conv.input_pairs() * tiles,
+          conv.taps(),
           threads};
 }
 
-Convolves Convolves::backward(const Problem& problem, int threads) {
-  const int64_t tiles = problem.taps() * kTile;
-  return {strips_of(problem, problem.output_pairs(),
-                    backward_axis(problem.down, problem.height, problem.out_height),
-                    backward_axis(problem.across, problem.width, problem.out_width), threads),
-          problem.output_blocks(),
-          problem.inputs,
-          problem.input_blocks() * tiles,
+Convolves Convolves::backward(const BlockedConv& conv, int threads) {
+  const int64_t tiles = conv.taps() * kTile;
+  return {strips_of(conv, conv.output_pairs(), backward_axis(conv.down), backward_axis(conv.across),
+                    threads),
+          conv.output_blocks(),
+          conv.inputs,
+          conv.input_blocks() * tiles,
           tiles,
-          problem.taps(),
+          conv.taps(),
           threads};
 }
 
@@ -101,7 +86,7 @@ Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result
 }
 
 std::size_t Convolves::workspace_bytes() const {
-  return static_cast<std::size_t>(threads_ * planes_ * plane_) * sizeof(BFloat16);
+  return threads_ * planes_ * plane_ * sizeof(BFloat16);
 }
 
 void Convolves::run(const Operands& operands, std::byte* workspace) const {
@@ -128,7 +113,7 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
                            divided_up(result_blocks_, 2) * planes_ * window_;
   fetching.at_once = divided_up(fetching.ahead.all_lines(), products);
   for (int64_t phase = 0; phase < strips_.phases(); ++phase) {
-    const std::vector<Tap>& taps = taps_[static_cast<std::size_t>(phase)];
+    const std::vector<Tap>& taps = taps_[phase];
     const int64_t at = strips_.first_place(strip, phase, result_blocks_);
     multiply({.packed = packed,
               .planes = planes_,
@@ -150,21 +135,20 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
   }
 }
 
-FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int threads)
-    : problem_(problem),
+FilterGradient::FilterGradient(const BlockedConv& conv, bool in_tiles, int threads)
+    : conv_(conv),
       in_tiles_(in_tiles),
-      turns_images_(same_pixels(problem) && problem.inputs < problem.outputs),
-      paired_{turns_images_ ? problem.outputs : problem.inputs},
-      turned_{turns_images_ ? problem.inputs : problem.outputs},
-      strips_(forward_axis(problem.down, problem.height, problem.out_height),
-              forward_axis(problem.across, problem.width, problem.out_width), problem.windows,
-              problem.images, laid_out_pixels(problem), problem.images),
+      turns_images_(same_pixels(conv) && conv.inputs < conv.outputs),
+      paired_{turns_images_ ? conv.outputs : conv.inputs},
+      turned_{turns_images_ ? conv.inputs : conv.outputs},
+      strips_(forward_axis(conv.down), forward_axis(conv.across), conv.windows, conv.images,
+              laid_out_pixels(conv), conv.images),
       seen_(strips_.taps(0, 0)),
       pixels_(divided_up(strips_.pixels() + kSlack, 2) * 2),
       most_tiles_(strips_.plane_pixels() / kDeep + 1),
       // An odd number of lines of the cache: rows of a tile are in different sets of it.
       row_((most_tiles_ | 1) * kDeep),
-      copies_(problem.taps() > 1 ? 2 : 1),
+      copies_(conv.taps() > 1 ? 2 : 1),
       threads_(static_cast<int>(std::clamp<int64_t>(threads, 1, items()))) {}
 
 FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
@@ -212,11 +196,11 @@ FilterPlace FilterGradient::place(int64_t turned_block, int64_t paired_block, in
                                   BFloat16* dw) const {
   const int64_t output = turns_images_ ? paired_block : turned_block;
   const int64_t input = turns_images_ ? turned_block : paired_block;
-  const int64_t taps = problem_.taps(), inputs = problem_.inputs;
+  const int64_t taps = conv_.taps(), inputs = conv_.inputs;
   FilterPlace to{};
   if (in_tiles_) {
     to.input_block = taps * kBlock * kBlock;
-    to.output_block = problem_.input_blocks() * to.input_block;
+    to.output_block = conv_.input_blocks() * to.input_block;
     to.data = dw + tap * kBlock * kBlock;
   } else {
     to = {.data = dw + tap,
@@ -224,7 +208,7 @@ FilterPlace FilterGradient::place(int64_t turned_block, int64_t paired_block, in
           .input_block = kBlock * taps,
           .output = inputs * taps,
           .input = taps,
-          .outputs = problem_.outputs - output * kBlock,
+          .outputs = conv_.outputs - output * kBlock,
           .inputs = inputs - input * kBlock};
   }
   to.data += output * to.output_block + input * to.input_block;
@@ -245,7 +229,7 @@ void FilterGradient::add_strip(const Items& items, int64_t strip, int64_t tiles,
     fetching.at_once = divided_up(fetching.ahead.all_lines(),
                                   std::max<int64_t>(1, (items.end - items.begin) * tiles));
   }
-  const int64_t taps = problem_.taps(), tile = kBlock * kBlock;
+  const int64_t taps = conv_.taps(), tile = kBlock * kBlock;
   const TileScope configured;
   for (int64_t item = items.begin; item < items.end; ++item) {
     const int64_t tap = item % taps;
@@ -255,7 +239,7 @@ void FilterGradient::add_strip(const Items& items, int64_t strip, int64_t tiles,
                   .paired = pairs_from(2 * p, memory),
                   .firsts = memory.firsts,
                   .tiles = tiles,
-                  .seen = seen_[static_cast<std::size_t>(tap)].pixels,
+                  .seen = seen_[tap].pixels,
                   .sums = memory.sums + item * (4 * tile),
                   .turned_block = 2 * tile,
                   .paired_block = tile,

@@ -12,17 +12,13 @@
 
 namespace lockstep::amx {
 
-// A convolution in both directions of images, and its channels.
-struct Problem {
-  int64_t images, inputs, outputs;
-  Span down, across;
-  int64_t height, width, out_height, out_width;
+// A convolution with its channels in blocks.
+struct BlockedConv : Conv2d {
   std::optional<Windows> windows = {};
 
-  // The one of 1x1 windows that these become.
-  static Problem of(const Windows& windows, int64_t images);
+  // The convolution of 1x1 windows that these become.
+  static BlockedConv of(const Windows& windows);
 
-  int64_t taps() const { return down.size * across.size; }
   int64_t input_blocks() const { return (inputs + kBlock - 1) / kBlock; }
   int64_t output_blocks() const { return (outputs + kBlock - 1) / kBlock; }
   // Of blocks; the last may have one.
@@ -39,8 +35,8 @@ constexpr FilterTiles kGradientTiles{16, Turned::each, Pairs::none};
 
 class Convolves {
  public:
-  static Convolves forward(const Problem& problem, int threads);
-  static Convolves backward(const Problem& problem, int threads);
+  static Convolves forward(const BlockedConv& conv, int threads);
+  static Convolves backward(const BlockedConv& conv, int threads);
 
   // In channel blocks, padded with 0, unless the source has windows: then it is row-major. z lies
   // as y, is added if not null, and may be y.
@@ -73,7 +69,7 @@ class Convolves {
 // The gradient of filters: in its tiles, if pairs of blocks divide both channels, or row-major.
 class FilterGradient {
  public:
-  FilterGradient(const Problem& problem, bool in_tiles, int threads);
+  FilterGradient(const BlockedConv& conv, bool in_tiles, int threads);
 
   void run(const BFloat16* x, const BFloat16* dy, BFloat16* dw, std::byte* workspace) const;
   std::size_t workspace_bytes() const;
@@ -91,7 +87,7 @@ class FilterGradient {
   struct Items {
     int64_t begin, end;
   };
-  int64_t items() const { return paired_.planes() * turned_.planes() * problem_.taps(); }
+  int64_t items() const { return paired_.planes() * turned_.planes() * conv_.taps(); }
   Paired pairs_from(int64_t block, const Memory& memory) const;
   void lay_out_paired(int64_t plane, const GridStrip& strip, const BFloat16* paired,
                       BFloat16* planes, const Memory& memory) const;
@@ -109,7 +105,7 @@ class FilterGradient {
     int64_t planes() const { return (count + kDeep - 1) / kDeep; }
   };
 
-  Problem problem_;
+  BlockedConv conv_;
   bool in_tiles_;
   // Turning takes longer than pairing. Images are paired and gradients turned; but where both have
   // the same pixels, the tensor of fewer channels is turned.

@@ -15,43 +15,43 @@ int64_t GridAxis::end(int64_t phase) const {
   return std::clamp<int64_t>(divided_up(result - result_first - phase, result_step), 0, count);
 }
 
-GridAxis forward_axis(const Span& span, int64_t image, int64_t result) {
-  GridAxis axis{.source = image,
-                .result = result,
-                .source_step = span.step,
-                .source_first = -span.begin,
+GridAxis forward_axis(const ConvAxis& from) {
+  GridAxis axis{.source = from.image,
+                .result = from.result,
+                .source_step = from.step,
+                .source_first = -from.pad,
                 .planes = 1,
-                .more = (span.size - 1) * span.hole / span.step,
-                .count = result,
+                .more = (from.window - 1) * from.hole / from.step,
+                .count = from.result,
                 .result_step = 1,
                 .result_first = 0,
                 .phases = 1,
                 .seen = {}};
-  for (int64_t k = 0; k < span.size; ++k) {
-    const int64_t place = k * span.hole;
-    axis.seen.push_back({place % span.step, place / span.step, 0});
-    axis.planes = std::max(axis.planes, place % span.step + 1);
+  for (int64_t k = 0; k < from.window; ++k) {
+    const int64_t place = k * from.hole;
+    axis.seen.push_back({place % from.step, place / from.step, 0});
+    axis.planes = std::max(axis.planes, place % from.step + 1);
   }
   return axis;
 }
 
-// With place = k * hole: image row + begin = result row * step + place.
-GridAxis backward_axis(const Span& span, int64_t image, int64_t result) {
-  const int64_t most = (span.size - 1) * span.hole / span.step, skipped = span.begin / span.step;
-  GridAxis axis{.source = result,
-                .result = image,
+// With place = k * hole: image row + pad = result row * step + place.
+GridAxis backward_axis(const ConvAxis& from) {
+  const int64_t most = (from.window - 1) * from.hole / from.step, skipped = from.pad / from.step;
+  GridAxis axis{.source = from.result,
+                .result = from.image,
                 .source_step = 1,
                 .source_first = skipped - most,
                 .planes = 1,
                 .more = most,
-                .count = (image - 1 + span.begin) / span.step - skipped + 1,
-                .result_step = span.step,
-                .result_first = span.step * skipped - span.begin,
-                .phases = span.step,
+                .count = (from.image - 1 + from.pad) / from.step - skipped + 1,
+                .result_step = from.step,
+                .result_first = from.step * skipped - from.pad,
+                .phases = from.step,
                 .seen = {}};
-  for (int64_t k = 0; k < span.size; ++k) {
-    const int64_t place = k * span.hole;
-    axis.seen.push_back({0, most - place / span.step, place % span.step});
+  for (int64_t k = 0; k < from.window; ++k) {
+    const int64_t place = k * from.hole;
+    axis.seen.push_back({0, most - place / from.step, place % from.step});
   }
   return axis;
 }
@@ -159,7 +159,7 @@ void Strips::pack_planes(const GridStrip& strip, const BFloat16* source, int64_t
 
 void Strips::pack_windows(const GridStrip& strip, const BFloat16* source, int64_t plane, bool whole,
                           BFloat16* to) const {
-  const int64_t image = windows_->channels * windows_->height * windows_->width;
+  const int64_t image = windows_->inputs * windows_->down.image * windows_->across.image;
   const int64_t rows = whole ? image_rows() : strip.rows;
   for (int64_t i = 0; i < group_; ++i, to += image_pixels() * kDeep) {
     if (i < strip.images)

@@ -32,8 +32,8 @@ struct GridAxis {
   int64_t end(int64_t phase) const;
 };
 // From images to results of a convolution, and from gradients of results to those of images.
-GridAxis forward_axis(const Span& span, int64_t image, int64_t result);
-GridAxis backward_axis(const Span& span, int64_t image, int64_t result);
+GridAxis forward_axis(const ConvAxis& axis);
+GridAxis backward_axis(const ConvAxis& axis);
 
 // Rounded up; the first may be negative.
 int64_t divided_up(int64_t value, int64_t by);

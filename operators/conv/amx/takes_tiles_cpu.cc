@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/conv/amx/takes_tiles.h"
-
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "operators/conv/amx/amx.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/dnnl.h"
 
 namespace lockstep {
 namespace {
@@ -16,15 +16,23 @@ bool has_tiles() {
   return allowed;
 }
 
-std::string wants_tiles(const KernelRequest&) {
+std::string processor_refusal(const KernelRequest&) {
+  if (!multiplies_bfloat16_matrices()) return "wants a processor with AMX";
   return has_tiles() ? "" : "may not use this processor's AMX";
+}
+
+std::string problem_refusal(const KernelRequest& request) {
+  const ConvProblem problem(request);
+  if (problem.epilogue.statistics) return "leaves sums of the result to others";
+  if (!problem.is_of_images()) return "takes images";
+  if (problem.group != 1) return "takes one group";
+  return "";
 }
 
 }  // namespace
 
-Refusal takes_tiles(Refusal processor, Refusal shapes) {
-  return every(
-      {takes<Types<BFloat16>>(), std::move(processor), wants_tiles, not_empty, std::move(shapes)});
+Refusal takes_tiles(Refusal shapes) {
+  return every({processor_refusal, not_empty, problem_refusal, std::move(shapes)});
 }
 
 }  // namespace lockstep

@@ -7,25 +7,17 @@
 #include <cstdint>
 
 #include "operators/conv/amx/loops.h"
+#include "operators/conv/conv2d.h"
 
 namespace lockstep::amx {
 
-// A window in one direction. The end padding follows from the sizes.
-struct Span {
-  int64_t size, step, hole, begin;  // hole: from one element to the next
-};
-
 // Windows without holes, of row-major images. A pixel has the rows of its window, those of the
 // first channel first, each with zeros up to 8 places, and zeros up to whole planes.
-struct Windows {
+struct Windows : Conv2d {
   // Shorter rows would be mostly zeros: oneDNN's kernels are faster for MobileNet's of 3 elements.
   static constexpr int64_t kShortestRow = 5, kRowPlaces = 8;
 
-  int64_t channels, height, width, outputs;
-  Span down, across;
-  int64_t out_height, out_width;
-
-  int64_t rows() const { return channels * down.size; }
+  int64_t rows() const { return inputs * down.window; }
   int64_t planes() const { return (rows() * kRowPlaces + kDeep - 1) / kDeep; }
   int64_t places() const { return planes() * kDeep; }
 
@@ -34,9 +26,7 @@ struct Windows {
             BFloat16* to) const;
   // Filters with zeros are [outputs, places], and tiles have whole blocks of outputs.
   int64_t filter_places() const { return (outputs + kBlock - 1) / kBlock * kBlock * places(); }
-  std::size_t filter_bytes() const {
-    return static_cast<std::size_t>(filter_places()) * sizeof(BFloat16);
-  }
+  std::size_t filter_bytes() const { return filter_places() * sizeof(BFloat16); }
   // From row-major ones without, to tiles of the forward pass.
   void fill_tiles(const BFloat16* filters, BFloat16* to) const;
   // Both row-major.

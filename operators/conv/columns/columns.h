@@ -6,20 +6,15 @@
 #pragma once
 
 #include "operators/conv/columns/loops.h"
-#include "runtime/kernel/table.h"
+#include "operators/conv/implementations.h"
 
 namespace lockstep {
 
-Candidate columns_forward();
-Candidate columns_grad_x();
-Candidate columns_grad_w();
+// Empty in a build without them.
+std::vector<ConvImplementation> column_convolutions();
 
 // With these loops instead of this processor's.
-std::unique_ptr<Kernel> prepare_columns_forward(const KernelRequest& request,
-                                                const columns::ColumnLoops& loops);
-std::unique_ptr<Kernel> prepare_columns_grad_x(const KernelRequest& request,
-                                               const columns::ColumnLoops& loops);
-std::unique_ptr<Kernel> prepare_columns_grad_w(const KernelRequest& request,
-                                               const columns::ColumnLoops& loops);
+std::unique_ptr<Kernel> prepare_columns(const KernelRequest& request,
+                                        const columns::ColumnLoops& loops);
 
 }  // namespace lockstep

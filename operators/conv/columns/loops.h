@@ -10,17 +10,9 @@
 
 #include <cstdint>
 
+#include "operators/conv/conv2d.h"
+
 namespace lockstep::columns {
-
-struct Shapes {
-  int64_t channels, height, width;  // of the input
-  int64_t outputs, out_height, out_width;
-  int64_t window_height, window_width;
-  int64_t step_down, step_across, hole_down, hole_across;
-  int64_t top, left;  // padding
-
-  int64_t values() const { return channels * window_height * window_width; }
-};
 
 struct Strip {
   int64_t first, rows;
@@ -51,10 +43,9 @@ class ColumnLoops {
   virtual int lanes() const = 0;
   virtual const char* name() const = 0;
 
-  virtual void columns(const float* x, const Shapes& shapes, const Strip& strip,
-                       float* to) const = 0;
+  virtual void columns(const float* x, const Conv2d& conv, const Strip& strip, float* to) const = 0;
   // The transpose of columns(): adds what belongs to the same pixel of the input.
-  virtual void add_columns(const float* from, const Shapes& shapes, const Strip& strip,
+  virtual void add_columns(const float* from, const Conv2d& conv, const Strip& strip,
                            float* dx) const = 0;
   // `pixels` of each row; y's rows are `y_stride` floats apart.
   virtual void multiply(const Product& product, const float* columns, int64_t stride,

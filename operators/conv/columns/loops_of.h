@@ -18,25 +18,25 @@ class ColumnLoopsOf final : public ColumnLoops {
   int lanes() const override { return kLanes; }
   const char* name() const override { return P::kName; }
 
-  void columns(const float* x, const Shapes& shapes, const Strip& strip, float* to) const override {
-    const int64_t pixels = strip.rows * shapes.out_width;
-    Taps::each_tap(shapes, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
-      const bool whole = seen.rows == strip.rows && seen.pixels == shapes.out_width;
-      for (int64_t c = 0; c < shapes.channels; ++c) {
-        float* row = to + seen.value(shapes, c) * strip.stride;
+  void columns(const float* x, const Conv2d& conv, const Strip& strip, float* to) const override {
+    const int64_t pixels = strip.rows * conv.across.result;
+    Taps::each_tap(conv, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
+      const bool whole = seen.rows == strip.rows && seen.pixels == conv.across.result;
+      for (int64_t c = 0; c < conv.inputs; ++c) {
+        float* row = to + seen.value(conv, c) * strip.stride;
         clear(row + (whole ? pixels : 0), strip.stride - (whole ? pixels : 0));
-        const float* plane = x + c * shapes.height * shapes.width + shift;
-        Taps::read(plane, shapes, seen, row + first);
+        const float* plane = x + c * conv.down.image * conv.across.image + shift;
+        Taps::read(plane, conv, seen, row + first);
       }
     });
   }
 
-  void add_columns(const float* from, const Shapes& shapes, const Strip& strip,
+  void add_columns(const float* from, const Conv2d& conv, const Strip& strip,
                    float* dx) const override {
-    Taps::each_tap(shapes, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
-      for (int64_t c = 0; c < shapes.channels; ++c)
-        Taps::add(from + seen.value(shapes, c) * strip.stride + first, shapes, seen,
-                  dx + c * shapes.height * shapes.width + shift);
+    Taps::each_tap(conv, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
+      for (int64_t c = 0; c < conv.inputs; ++c)
+        Taps::add(from + seen.value(conv, c) * strip.stride + first, conv, seen,
+                  dx + c * conv.down.image * conv.across.image + shift);
     });
   }
 

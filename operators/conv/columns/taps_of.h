@@ -15,49 +15,50 @@ class TapsOf {
     int64_t tap;
     int64_t rows, pixels;  // of the result, pixels in each row
 
-    int64_t value(const Shapes& shapes, int64_t channel) const {
-      return channel * shapes.window_height * shapes.window_width + tap;
+    int64_t value(const Conv2d& conv, int64_t channel) const {
+      return channel * conv.down.window * conv.across.window + tap;
     }
   };
   // visit(seen, its first pixel in the strip, that pixel's place in a plane) for all taps. Taps are
   // the outer loop, so that additions to the same place are far apart.
   template <class Visit>
-  static void each_tap(const Shapes& shapes, const Strip& strip, const Visit& visit) {
-    for (int64_t i = 0; i < shapes.window_height; ++i)
-      for (int64_t j = 0; j < shapes.window_width; ++j) {
-        const int64_t down = i * shapes.hole_down - shapes.top;
-        const int64_t across = j * shapes.hole_across - shapes.left;
+  static void each_tap(const Conv2d& conv, const Strip& strip, const Visit& visit) {
+    for (int64_t i = 0; i < conv.down.window; ++i)
+      for (int64_t j = 0; j < conv.across.window; ++j) {
+        const int64_t down = i * conv.down.hole - conv.down.pad;
+        const int64_t across = j * conv.across.hole - conv.across.pad;
         const Span rows =
-            inside(strip.first, strip.first + strip.rows, shapes.step_down, down, shapes.height);
-        const Span pixels = inside(0, shapes.out_width, shapes.step_across, across, shapes.width);
-        visit(Seen{i * shapes.window_width + j, rows.end - rows.begin, pixels.end - pixels.begin},
-              (rows.begin - strip.first) * shapes.out_width + pixels.begin,
-              (rows.begin * shapes.step_down + down) * shapes.width +
-                  pixels.begin * shapes.step_across + across);
+            inside(strip.first, strip.first + strip.rows, conv.down.step, down, conv.down.image);
+        const Span pixels =
+            inside(0, conv.across.result, conv.across.step, across, conv.across.image);
+        visit(Seen{i * conv.across.window + j, rows.end - rows.begin, pixels.end - pixels.begin},
+              (rows.begin - strip.first) * conv.across.result + pixels.begin,
+              (rows.begin * conv.down.step + down) * conv.across.image +
+                  pixels.begin * conv.across.step + across);
       }
   }
 
-  static void read(const float* x, const Shapes& shapes, const Seen& seen, float* to) {
-    const int64_t down = shapes.step_down * shapes.width, step = shapes.step_across;
+  static void read(const float* x, const Conv2d& conv, const Seen& seen, float* to) {
+    const int64_t down = conv.down.step * conv.across.image, step = conv.across.step;
     if (step != 1) {
-      for (int64_t r = 0; r < seen.rows; ++r, x += down, to += shapes.out_width)
+      for (int64_t r = 0; r < seen.rows; ++r, x += down, to += conv.across.result)
         for (int64_t i = 0; i < seen.pixels; ++i) to[i] = x[i * step];
       return;
     }
     switch (seen.pixels / kEight) {
       case 1:
-        return read_eights<1>(x, shapes, seen, to);
+        return read_eights<1>(x, conv, seen, to);
       case 2:
-        return read_eights<2>(x, shapes, seen, to);
+        return read_eights<2>(x, conv, seen, to);
       case 3:
-        return read_eights<3>(x, shapes, seen, to);
+        return read_eights<3>(x, conv, seen, to);
       default:
-        return read_eights<0>(x, shapes, seen, to);
+        return read_eights<0>(x, conv, seen, to);
     }
   }
-  static void add(const float* from, const Shapes& shapes, const Seen& seen, float* dx) {
-    const int64_t down = shapes.step_down * shapes.width, step = shapes.step_across;
-    for (int64_t r = 0; r < seen.rows; ++r, from += shapes.out_width, dx += down) {
+  static void add(const float* from, const Conv2d& conv, const Seen& seen, float* dx) {
+    const int64_t down = conv.down.step * conv.across.image, step = conv.across.step;
+    for (int64_t r = 0; r < seen.rows; ++r, from += conv.across.result, dx += down) {
       if (step != 1) {
         for (int64_t i = 0; i < seen.pixels; ++i) dx[i * step] += from[i];
       } else {
@@ -92,10 +93,10 @@ class TapsOf {
 
   // kEights of each row; 0: as many as it has. A loop over one to three costs more than its copies.
   template <int kEights>
-  static void read_eights(const float* x, const Shapes& shapes, const Seen& seen, float* to) {
-    const int64_t down = shapes.step_down * shapes.width;
+  static void read_eights(const float* x, const Conv2d& conv, const Seen& seen, float* to) {
+    const int64_t down = conv.down.step * conv.across.image;
     const int64_t eights = kEights > 0 ? kEights : seen.pixels / kEight;
-    for (int64_t r = 0; r < seen.rows; ++r, x += down, to += shapes.out_width) {
+    for (int64_t r = 0; r < seen.rows; ++r, x += down, to += conv.across.result) {
       for (int64_t i = 0; i < eights; ++i) store_eight(to + i * kEight, eight(x + i * kEight));
       for (int64_t i = eights * kEight; i < seen.pixels; ++i) to[i] = x[i];
     }

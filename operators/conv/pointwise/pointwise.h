@@ -4,12 +4,11 @@
 // Threads do not change a bit.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "operators/conv/implementations.h"
 
 namespace lockstep {
 
-// `processor` refuses others.
-Candidate pointwise_grad_w(Refusal processor);
+std::vector<ConvImplementation> pointwise_convolutions();
 
 // On any processor with AVX512-BF16.
 std::unique_ptr<Kernel> prepare_pointwise_grad_w(const KernelRequest& request);

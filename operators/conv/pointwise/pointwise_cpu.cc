@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "operators/conv/pointwise/loops.h"
-#include "operators/conv/shapes.h"
+#include "operators/conv/pointwise/tuning.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/dnnl.h"
 #include "operators/layout/layout.h"
 #include "runtime/threads/parallel.h"
 
@@ -15,14 +16,14 @@ namespace {
 using namespace pointwise;
 
 std::string refusal(const KernelRequest& request) {
-  const auto shapes = ConvShapes::of_grad_w(request);
-  const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
-  if (w.size() != 4 || w[2] != 1 || w[3] != 1) return "takes 1x1 windows";
-  const ConvAttrs attrs = shapes.attrs(request);
-  if (attrs.group != 1) return "takes one group";
-  for (int64_t pad : attrs.window.pads)
+  const ConvProblem problem(request);
+  if (!problem.is_of_images()) return "takes 1x1 windows";
+  const Conv2d conv = problem.conv2d();
+  if (conv.taps() != 1) return "takes 1x1 windows";
+  if (problem.group != 1) return "takes one group";
+  for (int64_t pad : problem.window.pads)
     if (pad != 0) return "takes no padding";
-  if (x[1] % kChannels != 0 || y[1] % kChannels != 0)
+  if (conv.inputs % kChannels != 0 || conv.outputs % kChannels != 0)
     return join("takes multiples of ", kChannels, " channels");
   return "";
 }
@@ -42,14 +43,15 @@ Pixels pixels_of(const TensorDesc& tensor) {
           .across = kChannels};
 }
 
-// Those of x that windows see.
-Pixels seen_pixels(const TensorDesc& x, const Dims& y, const Dims& strides) {
-  Pixels pixels = pixels_of(x);
-  if (strides[0] == 1 && strides[1] == 1) return pixels;
-  pixels.rows = y[2];
-  pixels.columns = y[3];
-  pixels.down = strides[0] * x.dims[3] * kChannels;
-  pixels.across = strides[1] * kChannels;
+// The pixels of x that windows see.
+Pixels seen_pixels(const ConvProblem& problem) {
+  Pixels pixels = pixels_of(problem.x);
+  const Conv2d conv = problem.conv2d();
+  if (conv.down.step == 1 && conv.across.step == 1) return pixels;
+  pixels.rows = conv.down.result;
+  pixels.columns = conv.across.result;
+  pixels.down = conv.down.step * conv.across.image * kChannels;
+  pixels.across = conv.across.step * kChannels;
   return pixels;
 }
 
@@ -62,7 +64,7 @@ class PointwiseGradW final : public Kernel {
       : x_(x),
         dy_(dy),
         pixels_(pixels),
-        pairs_(divided_up(pixels, 2 * divided_up(pixels, kMostPixels))),
+        pairs_(divided_up(pixels, 2 * divided_up(pixels, kTuning.pixels))),
         chunks_(divided_up(pixels, 2 * pairs_)),
         parts_(parts_of(chunks_, sums())),
         threads_(threads),
@@ -83,20 +85,17 @@ class PointwiseGradW final : public Kernel {
     });
   }
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(parts_ * sums()) * sizeof(float) +
-           static_cast<std::size_t>(slots_ * slot_elements()) * sizeof(BFloat16);
+    return parts_ * sums() * sizeof(float) + slots_ * slot_elements() * sizeof(BFloat16);
   }
   std::string describe() const override { return "pointwise, AVX512-BF16"; }
 
  private:
-  static constexpr int64_t kMostPixels = 800;  // of a chunk
-  static constexpr int64_t kPanel = 2;         // blocks
-  static constexpr int64_t kMostParts = 16, kChunksOfPart = 8, kMostSums = 1 << 20;
+  static constexpr int64_t kPanel = kTuning.panel;
 
   static int64_t parts_of(int64_t chunks, int64_t sums) {
     int64_t parts = 1;
-    while (parts < kMostParts && chunks >= 2 * parts * kChunksOfPart &&
-           2 * parts * sums <= kMostSums)
+    while (parts < kTuning.most_parts && chunks >= 2 * parts * kTuning.chunks_of_part &&
+           2 * parts * sums <= kTuning.most_sums)
       parts *= 2;
     return parts;
   }
@@ -185,16 +184,17 @@ Layouts wish(const KernelRequest& request) {
 }  // namespace
 
 std::unique_ptr<Kernel> prepare_pointwise_grad_w(const KernelRequest& request) {
-  const auto shapes = ConvShapes::of_grad_w(request);
-  const Dims& y = shapes.y.dims;
-  return std::make_unique<PointwiseGradW>(
-      seen_pixels(shapes.x, y, shapes.attrs(request).window.strides), pixels_of(shapes.y),
-      y[0] * y[2] * y[3], request.threads);
+  const ConvProblem problem(request);
+  const Dims& y = problem.y.dims;
+  return std::make_unique<PointwiseGradW>(seen_pixels(problem), pixels_of(problem.y),
+                                          y[0] * y[2] * y[3], problem.threads);
 }
 
-Candidate pointwise_grad_w(Refusal processor) {
-  return {"pointwise", every({takes<Types<BFloat16>>(), std::move(processor), not_empty, refusal}),
-          prepare_pointwise_grad_w, wish};
+std::vector<ConvImplementation> pointwise_convolutions() {
+  return {{.passes = {ConvPass::grad_w},
+           .types = takes<Types<BFloat16>>(),
+           .candidate = {"pointwise", every({dnnl_floats, not_empty, refusal}),
+                         prepare_pointwise_grad_w, wish}}};
 }
 
 }  // namespace lockstep

@@ -5,8 +5,6 @@
 namespace lockstep::winograd {
 namespace {
 
-using avx512::kAll;
-
 struct Sixteen : Avx512 {
   static constexpr int kRows = 12;  // 24 of 32 registers are sums
 

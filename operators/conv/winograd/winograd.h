@@ -3,8 +3,8 @@
 // candidate before oneDNN's. Neither threads nor the width of vectors change a bit.
 #pragma once
 
+#include "operators/conv/implementations.h"
 #include "operators/conv/winograd/loops.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 
@@ -17,16 +17,11 @@ struct WinogradCost {
   double winograd() const;
 };
 
-Candidate winograd_forward();
-Candidate winograd_grad_x();
-Candidate winograd_grad_w();
+// Empty in a build without Winograd's method.
+std::vector<ConvImplementation> winograd_convolutions();
 
 // With these loops instead of this processor's.
-std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request,
-                                                 const winograd::Loops& loops);
-std::unique_ptr<Kernel> prepare_winograd_grad_x(const KernelRequest& request,
-                                                const winograd::Loops& loops);
-std::unique_ptr<Kernel> prepare_winograd_grad_w(const KernelRequest& request,
-                                                const winograd::Loops& loops);
+std::unique_ptr<Kernel> prepare_winograd(const KernelRequest& request,
+                                         const winograd::Loops& loops);
 
 }  // namespace lockstep

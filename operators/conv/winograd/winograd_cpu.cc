@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/winograd/winograd.h"
 
-#include "operators/conv/epilogue.h"
-#include "operators/conv/shapes.h"
+#include "operators/conv/winograd/tuning.h"
 #include "operators/conv/winograd/work.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/isa.h"
@@ -16,24 +15,23 @@ namespace {
 
 using namespace winograd;
 
-std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
-  if (request.exact) return "is not exact";
-  const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
+std::string refusal(const KernelRequest& request) {
+  const ConvProblem problem(request);
   const Loops* loops = loops_here();
   if (!loops) return "wants a processor with AVX2";
-  if (w.size() != 4 || w[2] != 3 || w[3] != 3) return "takes 3x3 windows";
-  const ConvAttrs attrs = shapes.attrs(request);
-  if (attrs.group != 1) return "takes one group";
-  for (int64_t step : attrs.window.strides)
-    if (step != 1) return "takes windows at every place";
-  for (int64_t step : attrs.window.dilations)
-    if (step != 1) return "takes windows without holes";
+  if (!problem.is_of_images()) return "takes 3x3 windows";
+  const Conv2d conv = problem.conv2d();
+  if (conv.down.window != 3 || conv.across.window != 3) return "takes 3x3 windows";
+  if (problem.group != 1) return "takes one group";
+  if (conv.down.step != 1 || conv.across.step != 1) return "takes windows at every place";
+  if (conv.down.hole != 1 || conv.across.hole != 1) return "takes windows without holes";
   const int64_t channels = 2 * loops->lanes();
-  if (x[1] % channels != 0 || y[1] % channels != 0)
+  if (conv.inputs % channels != 0 || conv.outputs % channels != 0)
     return join("takes multiples of ", channels, " channels");
-  const WinogradCost cost{x[0], x[1], y[1], y[2], y[3]};
-  // Not for a small gain: it needs memory for tiles, too.
-  if (cost.winograd() > 0.9 * cost.direct()) return "gains nothing from so few channels or pixels";
+  const WinogradCost cost{conv.images, conv.inputs, conv.outputs, conv.down.result,
+                          conv.across.result};
+  if (cost.winograd() > kTuning.most_of_direct * cost.direct())
+    return "gains nothing from so few channels or pixels";
   return "";
 }
 
@@ -208,8 +206,7 @@ class WinogradGradW final : public Kernel {
 
   // Others use the gradients after other layers', which fill a core's own cache.
   static bool past_caches(int64_t inputs, int64_t outputs) {
-    constexpr int64_t kMostToKeep = 1 << 20;  // bytes
-    return 9 * inputs * outputs * static_cast<int64_t>(sizeof(float)) > kMostToKeep;
+    return 9 * inputs * outputs * static_cast<int64_t>(sizeof(float)) > kTuning.gradients_to_keep;
   }
 
   Images x_, y_;
@@ -218,82 +215,79 @@ class WinogradGradW final : public Kernel {
   Work work_;
 };
 
-// A candidate with this processor's loops.
-template <auto kShapes, auto kPrepare, auto kWish>
-Candidate candidate() {
-  return {"Winograd",
-          every({takes<Float32>(),
-                 [](const KernelRequest& request) { return refusal(request, kShapes(request)); }}),
-          [](const KernelRequest& request) { return kPrepare(request, *loops_here()); },
-          [](const KernelRequest& request) { return kWish(request, *loops_here()); }};
-}
-
-Layouts forward_wish(const KernelRequest& request, const Loops& loops) {
+Layouts wish(const KernelRequest& request) {
+  const Loops& loops = *loops_here();
   Layouts layouts = row_major(request);
   layouts.in[0] = layout_for(request.in[0], loops);
-  layouts.out[0] = Layout::blocks(loops.lanes());
-  lay_z_as_result(request, layouts);
+  if (pass_of(request.node) == ConvPass::grad_w) {
+    layouts.in[ConvGradWIn::dy] = layout_for(request.in[ConvGradWIn::dy], loops);
+  } else {
+    layouts.out[0] = Layout::blocks(loops.lanes());
+    lay_z_as_result(request, layouts);
+  }
   return layouts;
 }
 
-Layouts grad_w_wish(const KernelRequest& request, const Loops& loops) {
-  Layouts layouts = row_major(request);
-  for (std::size_t i : {ConvGradWIn::x, ConvGradWIn::dy})
-    layouts.in[i] = layout_for(request.in[i], loops);
-  return layouts;
+std::unique_ptr<Kernel> prepare_grad_w(const ConvProblem& problem, const Loops& loops) {
+  const Conv2d conv = problem.conv2d();
+  return std::make_unique<WinogradGradW>(loops, conv.images, images_of(problem.x, loops),
+                                         images_of(problem.y, loops), conv.down.pad,
+                                         conv.across.pad, problem.threads);
+}
+
+std::unique_ptr<Kernel> prepare_grad_x(const ConvProblem& problem, const Loops& loops) {
+  const Conv2d conv = problem.conv2d();
+  return std::make_unique<WinogradKernel>(
+      loops,
+      Direction{.from = images_of(problem.y, loops),
+                .to = images_of(problem.x, loops),
+                .images = conv.images,
+                .top = 2 - conv.down.pad,
+                .left = 2 - conv.across.pad,
+                .filters = {conv.outputs, 9 * conv.inputs, 9, true},
+                .epilogue = {}},
+      problem.threads);
+}
+
+std::unique_ptr<Kernel> prepare_forward(const ConvProblem& problem, const Loops& loops) {
+  const Conv2d conv = problem.conv2d();
+  return std::make_unique<WinogradKernel>(
+      loops,
+      Direction{.from = images_of(problem.x, loops),
+                .to = images_of(problem.y, loops),
+                .images = conv.images,
+                .top = conv.down.pad,
+                .left = conv.across.pad,
+                .filters = {conv.inputs, 9, 9 * conv.inputs, false},
+                .epilogue = problem.epilogue},
+      problem.threads);
 }
 
 }  // namespace
 
-std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request, const Loops& loops) {
-  const auto shapes = ConvShapes::of_forward(request);
-  const Window window = shapes.attrs(request).window;
-  const int64_t inputs = shapes.x.dims[1];
-  const ConvEpilogue epilogue = read_epilogue(request);
-  supported(!epilogue.statistics, "leaves sums of the result to others");
-  check_z_lies_as_result(request);
-  return std::make_unique<WinogradKernel>(loops,
-                                          Direction{.from = images_of(shapes.x, loops),
-                                                    .to = images_of(shapes.y, loops),
-                                                    .images = shapes.x.dims[0],
-                                                    .top = window.pads[0],
-                                                    .left = window.pads[1],
-                                                    .filters = {inputs, 9, 9 * inputs, false},
-                                                    .epilogue = epilogue},
-                                          request.threads);
+std::unique_ptr<Kernel> prepare_winograd(const KernelRequest& request, const Loops& loops) {
+  const ConvProblem problem(request);
+  switch (problem.pass) {
+    case ConvPass::grad_w:
+      return prepare_grad_w(problem, loops);
+    case ConvPass::grad_x:
+      return prepare_grad_x(problem, loops);
+    case ConvPass::forward:
+      supported(!problem.epilogue.statistics, "leaves sums of the result to others");
+      check_z_lies_as_result(request);
+      return prepare_forward(problem, loops);
+  }
+  return nullptr;
 }
 
-std::unique_ptr<Kernel> prepare_winograd_grad_x(const KernelRequest& request, const Loops& loops) {
-  const auto shapes = ConvShapes::of_grad_x(request);
-  const Window window = shapes.attrs(request).window;
-  const int64_t inputs = shapes.x.dims[1], outputs = shapes.y.dims[1];
-  return std::make_unique<WinogradKernel>(loops,
-                                          Direction{.from = images_of(shapes.y, loops),
-                                                    .to = images_of(shapes.x, loops),
-                                                    .images = shapes.x.dims[0],
-                                                    .top = 2 - window.pads[0],
-                                                    .left = 2 - window.pads[1],
-                                                    .filters = {outputs, 9 * inputs, 9, true},
-                                                    .epilogue = {}},
-                                          request.threads);
-}
-
-std::unique_ptr<Kernel> prepare_winograd_grad_w(const KernelRequest& request, const Loops& loops) {
-  const auto shapes = ConvShapes::of_grad_w(request);
-  const Window window = shapes.attrs(request).window;
-  return std::make_unique<WinogradGradW>(loops, shapes.x.dims[0], images_of(shapes.x, loops),
-                                         images_of(shapes.y, loops), window.pads[0], window.pads[1],
-                                         request.threads);
-}
-
-Candidate winograd_forward() {
-  return candidate<ConvShapes::of_forward, prepare_winograd_forward, forward_wish>();
-}
-Candidate winograd_grad_x() {
-  return candidate<ConvShapes::of_grad_x, prepare_winograd_grad_x, forward_wish>();
-}
-Candidate winograd_grad_w() {
-  return candidate<ConvShapes::of_grad_w, prepare_winograd_grad_w, grad_w_wish>();
+std::vector<ConvImplementation> winograd_convolutions() {
+  const auto prepare = [](const KernelRequest& request) {
+    return prepare_winograd(request, *loops_here());
+  };
+  return {{.passes = {ConvPass::forward, ConvPass::grad_x, ConvPass::grad_w},
+           .types = takes<Float32>(),
+           .candidate = {"Winograd", refusal, prepare, wish},
+           .is_exact = false}};
 }
 
 }  // namespace lockstep

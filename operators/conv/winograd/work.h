@@ -14,6 +14,7 @@
 
 #include "graph/error.h"
 #include "operators/conv/winograd/loops.h"
+#include "operators/conv/winograd/tuning.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep::winograd {
@@ -34,7 +35,8 @@ class Work {
         threads_(threads) {
     const int64_t slice = slice_for(sums, outputs_block);
     // Gradients of filters in slices need all tiles in one turn: if these take no more memory.
-    in_slices = bytes_of(inputs * outputs) > kMostFilters && outputs / slice >= threads_ &&
+    in_slices = bytes_of(inputs * outputs) > kTuning.filters_at_once &&
+                outputs / slice >= threads_ &&
                 (sums == Sums::over_inputs || all_ * (inputs + outputs) <= inputs * outputs);
     outputs_of_slice = in_slices ? slice : outputs;
     inputs_at_once_ = in_slices ? inputs_that_fit() : inputs;
@@ -57,8 +59,7 @@ class Work {
   int64_t input_stride, output_stride, filter_stride;
 
   std::size_t bytes() const {
-    return static_cast<std::size_t>(
-        bytes_of(filter_rooms_ * filter_stride + output_rooms_ * output_stride + input_stride));
+    return bytes_of(filter_rooms_ * filter_stride + output_rooms_ * output_stride + input_stride);
   }
   // `slot`: of the thread, where each has its own.
   float* filters(std::byte* workspace, int slot = 0) const {
@@ -112,9 +113,7 @@ class Work {
   std::string describe() const { return join("Winograd, ", loops.name()); }
 
  private:
-  static constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-  static constexpr int64_t kMostFilters = 5 * kMiB;  // larger ones may be made in slices
-  static constexpr int64_t kRows = 12;  // tiles that are multiplied together; with AVX2 it is half
+  static constexpr int64_t kRows = kTuning.rows;
 
   static int64_t bytes_of(int64_t floats_of_point) {
     return kPoints * floats_of_point * static_cast<int64_t>(sizeof(float));
@@ -132,21 +131,22 @@ class Work {
   }
   // Their filters stay in a core's own cache, beside tiles.
   int64_t inputs_that_fit() const {
-    const int64_t groups = 160 * kKiB / bytes_of(outputs_of_slice * kFilters);
+    const int64_t groups = kTuning.filters_of_slice / bytes_of(outputs_of_slice * kFilters);
     return std::min(inputs, std::max<int64_t>(1, groups) * kFilters);
   }
   // A turn's tiles of inputs, which each slice reads, stay in the cache that cores share (another
   // replica's threads want their part of it), the slice's tiles of products in a core's own.
   int64_t tiles_of_equal_turns() const {
-    const int64_t shared = 5 * kMiB * std::min(threads_, 2) / bytes_of(inputs);
-    const int64_t own = 320 * kKiB / bytes_of(outputs_of_slice);
+    const int64_t shared = kTuning.shared_tiles * std::min(threads_, 2) / bytes_of(inputs);
+    const int64_t own = kTuning.products_of_slice / bytes_of(outputs_of_slice);
     const int64_t most = std::max(2 * kRows, std::min(shared, own));
     const int64_t turns = std::max<int64_t>(1, (all_ + most - 1) / most);
     return std::min(all_, (all_ + turns * kRows - 1) / (turns * kRows) * kRows);
   }
   // A turn's tiles stay in a thread's part of the cache, but are enough to use each filter often.
   int64_t tiles_that_fit() const {
-    return std::max(2 * kRows, 2 * kMiB / bytes_of(inputs + outputs) / kRows * kRows);
+    return std::max(2 * kRows,
+                    kTuning.tiles_of_thread / bytes_of(inputs + outputs) / kRows * kRows);
   }
 
   int64_t down_, across_, all_;  // tiles

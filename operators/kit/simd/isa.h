@@ -7,7 +7,7 @@ namespace lockstep {
 // AVX2 comes with fused multiply-add; AVX-512 with its extensions BW, DQ and VL.
 enum class Isa { portable, avx2, avx512 };
 Isa isa_here();
-// Limits isa_here() from now on, for tests that compare the results of all sets.
+// Limits isa_here() from now on, for tests and benchmarks that compare all sets.
 void limit_isa(Isa most);
 
 // The loops that are compiled for this processor; null if it has neither AVX2 nor AVX-512.

@@ -3,13 +3,9 @@
 // to the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
 
-#include "operators/conv/amx/amx.h"
-#include "operators/conv/columns/columns.h"
-#include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
-#include "operators/conv/pointwise/pointwise.h"
-#include "operators/conv/problem_dnnl.h"
-#include "operators/conv/winograd/winograd.h"
+#include "operators/conv/onednn/onednn.h"
+#include "operators/conv/onednn/problem_dnnl.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/threads/parallel.h"
@@ -61,18 +57,8 @@ dnnl::convolution_forward::primitive_desc forward_desc(const DnnlProblem& proble
   return described(problem, [&](const DnnlProblem& p) { return forward_desc_of(p, bias); });
 }
 
-ConvAttrs attrs_of(const KernelRequest& request) {
-  AttributeReader reader = request.attributes();
-  return read_conv(reader);
-}
-
-DnnlProblem forward_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.in[ConvIn::x].dtype, request.in[ConvIn::x].dims,
-          request.in[ConvIn::w].dims, request.out[ConvOut::y].dims};
-}
-
 Layouts forward_wish(const KernelRequest& request) {
-  DnnlProblem p = forward_problem(request);
+  const DnnlProblem p{ConvProblem(request)};
   auto desc = forward_desc(p, read_epilogue(request).bias);
   Layouts layouts = row_major(request);
   layouts.in[ConvIn::x] = image_layout_of(desc.src_desc(), p.x);
@@ -84,7 +70,7 @@ Layouts forward_wish(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   using In = ConvIn;
-  DnnlProblem p = forward_problem(request);
+  const DnnlProblem p{ConvProblem(request)};
   const bool bias = read_epilogue(request).bias;
   const auto shared = in_fine_shares([&] { return forward_desc(p, bias); });
   const auto& desc = shared.desc;
@@ -99,11 +85,6 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   kernel->execute<dnnl::convolution_forward>(desc, args, shared.fine);
   kernel->finish();
   return kernel;
-}
-
-std::unique_ptr<Kernel> prepare_fused(const KernelRequest& request) {
-  check_z_lies_as_result(request);
-  return with_epilogue(prepare_forward(request), request);
 }
 
 dnnl::convolution_backward_data::primitive_desc grad_x_desc(const DnnlProblem& problem) {
@@ -129,13 +110,8 @@ std::unique_ptr<DnnlKernel> backward_data(const DnnlProblem& p, const KernelRequ
   return kernel;
 }
 
-DnnlProblem grad_x_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.out[0].dtype, request.out[0].dims,
-          request.in[ConvGradXIn::w].dims, request.in[ConvGradXIn::dy].dims};
-}
-
 Layouts grad_x_wish(const KernelRequest& request) {
-  DnnlProblem p = grad_x_problem(request);
+  const DnnlProblem p{ConvProblem(request)};
   auto desc = grad_x_desc(p);
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = image_layout_of(desc.diff_dst_desc(), p.y);
@@ -148,10 +124,6 @@ Layouts grad_x_wish(const KernelRequest& request) {
   else if (here.is_tiles())
     layouts.in[ConvGradXIn::w] = here;
   return layouts;
-}
-
-std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
-  return backward_data(grad_x_problem(request), request);
 }
 
 // Adds the bias to the result, plane by plane.
@@ -195,11 +167,6 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   return std::make_unique<BiasedKernel>(std::move(kernel), y, request.threads);
 }
 
-DnnlProblem grad_w_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.in[ConvGradWIn::x].dtype, request.in[ConvGradWIn::x].dims,
-          request.out[0].dims, request.in[ConvGradWIn::dy].dims};
-}
-
 dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const DnnlProblem& problem) {
   return described(problem, [](const DnnlProblem& p) {
     return describe_backward<dnnl::convolution_backward_weights>(
@@ -209,7 +176,7 @@ dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const DnnlProblem
 }
 
 Layouts grad_w_wish(const KernelRequest& request) {
-  DnnlProblem p = grad_w_problem(request);
+  const DnnlProblem p{ConvProblem(request)};
   auto desc = grad_w_desc(p);
   Layouts layouts = row_major(request);
   layouts.in[ConvGradWIn::x] = image_layout_of(desc.src_desc(), p.x);
@@ -220,7 +187,7 @@ Layouts grad_w_wish(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   using In = ConvGradWIn;
-  DnnlProblem p = grad_w_problem(request);
+  const DnnlProblem p{ConvProblem(request)};
   auto desc = grad_w_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   kernel->execute<dnnl::convolution_backward_weights>(
@@ -233,61 +200,46 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   return kernel;
 }
 
-std::string without_matrix_unit(const KernelRequest&) {
-  return multiplies_bfloat16_matrices() ? "" : "wants a processor with AMX";
+std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
+  switch (pass_of(request.node)) {
+    case ConvPass::grad_x:
+      return backward_data(DnnlProblem{ConvProblem(request)}, request);
+    case ConvPass::grad_w:
+      return prepare_grad_w(request);
+    case ConvPass::forward:
+      break;
+  }
+  if (request.node.type() == "Conv") return prepare_forward(request);
+  check_z_lies_as_result(request);
+  return with_epilogue(prepare_forward(request), request);
 }
 
-// A ConvGradX's candidate, for a FusedConvGradX.
-Candidate adding(Candidate candidate) {
-  candidate.prepare = [convolves = candidate.prepare](const KernelRequest& request) {
-    return with_addition(convolves(request), request);
-  };
-  if (candidate.wish)
-    candidate.wish = [convolves = candidate.wish](const KernelRequest& request) {
-      Layouts layouts = convolves(request);
-      layouts.in[ConvGradXIn::z] = layouts.out[0];
-      return layouts;
-    };
-  return candidate;
+Layouts wish(const KernelRequest& request) {
+  switch (pass_of(request.node)) {
+    case ConvPass::grad_x:
+      return grad_x_wish(request);
+    case ConvPass::grad_w:
+      return grad_w_wish(request);
+    case ConvPass::forward:
+      break;
+  }
+  return forward_wish(request);
 }
 
 }  // namespace
 
-// Those for bfloat16 come behind those for float32: what is refused for its type alone is not named
-// as the reason of steps in float32 (plan --why).
-std::vector<KernelEntry> conv_cpu() {
-  const Candidate dnnl_grad_x{"oneDNN", dnnl_floats, prepare_grad_x, grad_x_wish};
-  return {{"Conv",
-           "",
-           {winograd_forward(),
-            columns_forward(),
-            amx_forward(without_matrix_unit),
-            amx_windows_forward(without_matrix_unit),
-            {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
-          {"FusedConv",
-           kOwnDomain,
-           {winograd_forward(),
-            columns_forward(),
-            amx_forward(without_matrix_unit),
-            amx_windows_forward(without_matrix_unit),
-            {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
-          {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
-          {"ConvGradX",
-           kOwnDomain,
-           {winograd_grad_x(), columns_grad_x(), amx_grad_x(without_matrix_unit), dnnl_grad_x}},
-          {"FusedConvGradX",
-           kOwnDomain,
-           {adding(winograd_grad_x()), adding(columns_grad_x()),
-            amx_grad_x(without_matrix_unit),  // adds within
-            adding(dnnl_grad_x)}},
-          {"ConvGradW",
-           kOwnDomain,
-           {winograd_grad_w(),
-            columns_grad_w(),
-            amx_grad_w(without_matrix_unit),
-            amx_windows_grad_w(without_matrix_unit),
-            pointwise_grad_w(dnnl_floats),
-            {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
+std::vector<ConvImplementation> onednn_convolutions() {
+  return {{.passes = {ConvPass::forward, ConvPass::grad_x, ConvPass::grad_w},
+           .types = dnnl_floats,
+           .candidate = {"oneDNN", nullptr, prepare, wish}}};
 }
+
+void limit_onednn(Isa most) {
+  dnnl::set_max_cpu_isa(most == Isa::avx512 ? dnnl::cpu_isa::avx512_core
+                        : most == Isa::avx2 ? dnnl::cpu_isa::avx2
+                                            : dnnl::cpu_isa::sse41);
+}
+
+Candidate onednn_transpose() { return {"oneDNN", takes<Float32>(), prepare_transpose}; }
 
 }  // namespace lockstep

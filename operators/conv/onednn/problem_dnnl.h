@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "operators/conv/conv.h"
+#include "operators/conv/problem.h"
 #include "operators/kit/dnnl.h"
 #include "operators/layout/padding.h"
 
@@ -18,10 +18,9 @@ struct DnnlProblem {
   Dims y;
   Dims strides, dilations, begin, end;
 
-  DnnlProblem(const ConvAttrs& attrs, DType type, const Dims& x, const Dims& w, const Dims& y)
-      : DnnlProblem(resolved(attrs.window, Dims(w.begin() + 2, w.end()),
-                             to_shape(Dims(x.begin() + 2, x.end()))),
-                    attrs.group, type, x, w, y) {}
+  explicit DnnlProblem(const ConvProblem& problem)
+      : DnnlProblem(problem.window, problem.group, problem.x.dtype, problem.x.dims, problem.w.dims,
+                    problem.y.dims) {}
 
   // `window` has all defaults resolved; its end padding follows from the sizes.
   DnnlProblem(const Window& window, int64_t group, DType type, const Dims& x, const Dims& w,

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The implementations of convolutions on CPUs, in the order in which they are tried.
+#pragma once
+
+#include "operators/conv/problem.h"
+#include "runtime/kernel/table.h"
+
+namespace lockstep {
+
+// A method, for some of the passes and types.
+struct ConvImplementation {
+  std::vector<ConvPass> passes;
+  Refusal types;
+  Candidate candidate;   // takes a Conv, a FusedConv or a gradient, as its request has it
+  bool is_exact = true;  // sums products of the operands themselves, see KernelRequest::exact
+  bool adds = false;     // makes a FusedConvGradX's addition
+};
+
+const std::vector<ConvImplementation>& conv_implementations();
+
+}  // namespace lockstep
