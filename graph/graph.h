@@ -141,8 +141,10 @@ class Graph {
 
   // -- passes
   void reorder(const std::vector<int>& order);  // throws unless it is a valid order of all nodes
-  void keep(const std::vector<bool>& nodes);    // drops all others, and unused constants
-  void fold(Value value, Literal literal);      // makes it a constant; prune() drops its node
+  // Drops all other nodes, and unused constants. Returns each old value's new number; none:
+  // dropped.
+  std::vector<Value> keep(const std::vector<bool>& nodes);
+  void fold(Value value, Literal literal);  // makes it a constant; prune() drops its node
   // For attributes that do not affect shapes.
   void set_attribute(int node, const std::string& name, const AttributeValue& value);
   void drop_attribute(int node, const std::string& name);

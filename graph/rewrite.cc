@@ -35,7 +35,7 @@ void Graph::reorder(const std::vector<int>& order) {
   }
 }
 
-void Graph::keep(const std::vector<bool>& kept) {
+std::vector<Value> Graph::keep(const std::vector<bool>& kept) {
   Graph smaller(*ops_, name_);
   std::vector<Value> moved(values_.size());
   std::vector<bool> used(values_.size(), false);
@@ -86,6 +86,7 @@ void Graph::keep(const std::vector<bool>& kept) {
   smaller.origin_ = std::move(origin_);
   smaller.inherited_otherwise_ = std::move(inherited_otherwise_);
   *this = std::move(smaller);
+  return moved;
 }
 
 void Graph::fold(Value value, Literal literal) {

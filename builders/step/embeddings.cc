@@ -135,13 +135,10 @@ SumChoice choose_sum(const SumBytes& bytes, const std::string& obstacle, Embeddi
 
 // Drops these nodes. Values that `one` lists stay what they are.
 void drop_nodes(OneReplica& one, const std::vector<int>& nodes) {
-  std::vector<std::string> names;
-  one.for_each_value([&](Value& value) { names.push_back(one.graph.name(value)); });
-  std::vector<bool> kept(static_cast<std::size_t>(one.graph.node_count()), true);
-  for (int node : nodes) kept[static_cast<std::size_t>(node)] = false;
-  one.graph.keep(kept);
-  std::size_t next = 0;
-  one.for_each_value([&](Value& value) { value = one.graph.at(names[next++]); });
+  std::vector<bool> kept(one.graph.node_count(), true);
+  for (int node : nodes) kept[node] = false;
+  const std::vector<Value> moved = one.graph.keep(kept);
+  one.for_each_value([&](Value& value) { value = moved[value.id]; });
 }
 
 // Several tensors of rows as one.

@@ -35,6 +35,8 @@ class GraphCopy {
   std::string fresh_name(const std::string& base) const;
   // Declares the outputs.
   Graph finish();
+  // Each old value's new number; none: dropped.
+  const std::vector<Value>& moved() const { return here_; }
 
  private:
   const Graph& from_;

@@ -19,8 +19,8 @@ std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& wan
   return node_needed;
 }
 
-void prune(Graph& graph, const std::vector<Value>& wanted) {
-  graph.keep(needed_nodes(graph, wanted));
+std::vector<Value> prune(Graph& graph, const std::vector<Value>& wanted) {
+  return graph.keep(needed_nodes(graph, wanted));
 }
 
 }  // namespace lockstep

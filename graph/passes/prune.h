@@ -11,6 +11,7 @@ namespace lockstep {
 // For each node: whether any of `wanted` depends on it.
 std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& wanted);
 
-void prune(Graph& graph, const std::vector<Value>& wanted);
+// Returns each old value's new number; none: dropped.
+std::vector<Value> prune(Graph& graph, const std::vector<Value>& wanted);
 
 }  // namespace lockstep

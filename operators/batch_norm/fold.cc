@@ -19,16 +19,16 @@ namespace {
 class NormFolding {
  public:
   NormFolding(const Graph& from, const Known& known)
-      : from_(from), known_(known), given_(static_cast<std::size_t>(from.value_count()), false) {
+      : from_(from), known_(known), given_(from.value_count(), false) {
     for (int id = 0; id < from.value_count(); ++id)
-      given_[static_cast<std::size_t>(id)] =
+      given_[id] =
           from.literal({id}) || (!from.producer({id}) && known.states.contains(from.name({id})));
     for (int i = 0; i < from.node_count(); ++i) follow(from.node(i));
   }
 
   Rewritten run() {
     for (int i = 0; i < from_.node_count(); ++i) find(from_.node(i));
-    if (convolution_of_.empty()) return {from_.clone(), {}};
+    if (convolution_of_.empty()) return unchanged(from_.clone());
     GraphCopy copy(from_);
     for (int i = 0; i < from_.node_count(); ++i)
       if (const auto found = convolution_of_.find(i); found != convolution_of_.end())
@@ -37,12 +37,13 @@ class NormFolding {
         copy.copy(from_.node(i));
     Graph folded = copy.finish();
     const std::vector<Value> outputs = folded.outputs();
-    prune(folded, outputs);  // casts of filters that are now cast behind a product
-    return {std::move(folded), notes()};
+    // Casts of filters that are now cast behind a product.
+    const std::vector<Value> kept = prune(folded, outputs);
+    return {std::move(folded), moved_on(copy.moved(), kept), notes()};
   }
 
  private:
-  bool is_given(Value value) const { return given_[static_cast<std::size_t>(value.id)]; }
+  bool is_given(Value value) const { return given_[value.id]; }
   bool all_given(std::span<const Value> values) const {
     return std::ranges::all_of(values, [&](Value value) { return !value || is_given(value); });
   }
@@ -52,7 +53,7 @@ class NormFolding {
     const Op& op = *node.op();
     if (op.random || op.draws || op.collective || op.exchange || !all_given(node.inputs())) return;
     for (Value output : node.outputs())
-      if (output) given_[static_cast<std::size_t>(output.id)] = true;
+      if (output) given_[output.id] = true;
   }
 
   // The place of outputs among a convolution's filters, if its batch norm can be folded.
@@ -178,7 +179,7 @@ class NormFolding {
 }  // namespace
 
 Rewritten fold_batch_norms(const Graph& graph, const Known& known) {
-  if (!known.updates.empty() || known.exact) return {graph.clone(), {}};
+  if (!known.updates.empty() || known.exact) return unchanged(graph.clone());
   return NormFolding(graph, known).run();
 }
 

@@ -60,7 +60,7 @@ class BatchNormFusion {
       else if (!gone_.count(i))
         copy.copy(from_.node(i));
     }
-    return {copy.finish(), notes()};
+    return {copy.finish(), copy.moved(), notes()};
   }
 
  private:

@@ -83,7 +83,7 @@ class ByteTables {
         write(copy, chain->second, from_.node(i));
       else if (!gone_.contains(i))
         copy.copy(from_.node(i));
-    return {copy.finish(), notes()};
+    return {copy.finish(), copy.moved(), notes()};
   }
 
  private:
@@ -132,7 +132,7 @@ class ByteTables {
     Table& table = chain.table;
     const Table before = table;
     table.channels = std::max(before.channels, static_cast<int64_t>(other.size()));
-    table.values.resize(static_cast<std::size_t>(table.channels * kBytes));
+    table.values.resize(table.channels * kBytes);
     for (int64_t c = 0; c < table.channels; ++c)
       for (int64_t byte = 0; byte < kBytes; ++byte) {
         const float x = before.values[(before.channels > 1 ? c : 0) * kBytes + byte];

@@ -47,7 +47,7 @@ class CastFusion {
         write(copy, casts->second);
       else if (!gone.contains(i))
         copy.copy(from_.node(i));
-    return {copy.finish(), std::move(notes)};
+    return {copy.finish(), copy.moved(), std::move(notes)};
   }
 
  private:

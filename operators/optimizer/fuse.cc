@@ -80,7 +80,7 @@ class UpdateFusion {
       else if (!gone.count(i))
         copy.copy(from_.node(i));
     }
-    return {copy.finish(), notes(by_last)};
+    return {copy.finish(), copy.moved(), notes(by_last)};
   }
 
  private:

@@ -56,7 +56,7 @@ class CopyKeeper {
       else if (!gone.contains(i))
         to.copy(from_.node(i));
     }
-    return {to.finish(), notes(by_update), std::move(kept_)};
+    return {to.finish(), to.moved(), notes(by_update), std::move(kept_)};
   }
 
  private:

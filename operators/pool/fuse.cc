@@ -55,7 +55,7 @@ class PlacesKept {
       else
         copy.copy(node);
     }
-    return {copy.finish(), notes()};
+    return {copy.finish(), copy.moved(), notes()};
   }
 
  private:

@@ -21,7 +21,7 @@ void channel_sums_law(Inference& inference) {
   const int64_t axis = inference.attributes.integer("axis", 1);
   const auto rank = static_cast<int64_t>(x.shape.size());
   check(axis >= 0 && axis < rank, "axis is ", axis, ", should be in [0, ", rank, ")");
-  inference.outputs[0] = {DType::float32, {x.shape[static_cast<std::size_t>(axis)]}};
+  inference.outputs[0] = {DType::float32, {x.shape[axis]}};
 }
 
 class ChannelSumFusion {
@@ -42,7 +42,7 @@ class ChannelSumFusion {
       else if (!gone_.contains(i))
         copy.copy(node);
     }
-    return {copy.finish(), notes()};
+    return {copy.finish(), copy.moved(), notes()};
   }
 
  private:

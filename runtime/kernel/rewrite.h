@@ -26,10 +26,15 @@ struct Known {
 
 struct Rewritten {
   Graph graph;
+  std::vector<Value> moved;        // each old value's new number; none: dropped
   std::vector<std::string> notes;  // what was done and why, for the plan dump
   // Values that the plan keeps: the next run finds `value` in `state`. The node that makes the
   // latter reads states alone, and runs only where these were changed by others than the plan.
   std::vector<Binding> kept = {};
 };
+Rewritten unchanged(Graph graph);
+
+// Where values are after two rewrites.
+std::vector<Value> moved_on(std::vector<Value> first, const std::vector<Value>& second);
 
 }  // namespace lockstep

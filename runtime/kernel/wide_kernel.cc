@@ -50,7 +50,7 @@ KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) 
   for (std::size_t i = 0; i < wide.constants.size(); ++i) {
     if (!wide.constants[i] || !is_narrow(request.in[i].dtype)) continue;
     const Literal& from = *request.constants[i];
-    std::vector<float> values(static_cast<std::size_t>(element_count(from.dims())));
+    std::vector<float> values(element_count(from.dims()));
     widen(from.dtype(), from.bytes().data(), values.data(), element_count(from.dims()), 1);
     wide.constants[i] = &literals.emplace_back(Literal::of<float>(values, from.dims()));
   }
@@ -69,7 +69,7 @@ class WideKernel final : public Kernel {
       for (const TensorDesc& desc : *descs) {
         places->push_back(is_narrow(desc.dtype) ? at : kSame);
         if (!is_narrow(desc.dtype)) continue;
-        at += (static_cast<std::size_t>(desc.places()) * sizeof(float) + kLine - 1) / kLine * kLine;
+        at += (desc.places() * sizeof(float) + kLine - 1) / kLine * kLine;
       }
     bytes_ = at;
     inputs_.resize(in_.size());

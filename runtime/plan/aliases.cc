@@ -248,7 +248,7 @@ class StorageAssigner {
         continue;
       }
       if (const int window = window_of_[step.node]; window >= 0) {
-        plan_.windows[static_cast<std::size_t>(window)] = std::move(step);
+        plan_.windows[window] = std::move(step);
         continue;
       }
       plan_.workers[step.worker].steps.push_back(static_cast<int>(steps.size()));

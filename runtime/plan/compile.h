@@ -48,6 +48,8 @@ struct CompileRequest {
 
 Plan compile(const CompileRequest& request);
 
+bool in_host_memory(const CompileRequest& request);
+
 // The request that a session makes for a model's step; `dims`: the shape of each feed.
 CompileRequest step_request(const TrainingModel& model,
                             const std::function<Dims(const std::string& feed)>& dims,

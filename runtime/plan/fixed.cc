@@ -13,37 +13,34 @@
 namespace lockstep {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 class FixedNodes {
  public:
   FixedNodes(Graph& bound, const CompileRequest& compile, const std::vector<Value>& results,
-             const std::vector<Binding>& copies)
+             const std::vector<KeptValue>& copies)
       : bound_(bound),
         compile_(compile),
         unchanged_(compile.states.begin(), compile.states.end()),
-        is_result_(at(bound.value_count()), false),
-        fixed_(at(bound.node_count()), false),
-        copies_(at(bound.node_count()), false) {
+        is_result_(bound.value_count(), false),
+        fixed_(bound.node_count(), false),
+        copies_(bound.node_count(), false) {
     for (const Binding& update : compile.updates) unchanged_.erase(update.state);
-    for (Value result : results) is_result_[at(result.id)] = true;
-    for (const Binding& copy : copies)
-      copies_[at(bound.producer(bound.at(copy.state))->index())] = true;
+    for (Value result : results) is_result_[result.id] = true;
+    for (const KeptValue& copy : copies) copies_[bound.producer(copy.state)->index()] = true;
   }
 
   FixedPart run() {
     if (!compile_.feeds.empty()) {
-      for (int i = 0; i < bound_.node_count(); ++i) fixed_[at(i)] = can_be_fixed(bound_.node(i));
+      for (int i = 0; i < bound_.node_count(); ++i) fixed_[i] = can_be_fixed(bound_.node(i));
       while (leave_views_to_their_readers() || leave_readers_of_others()) continue;
     }
     FixedPart part;
     for (int i = 0; i < bound_.node_count(); ++i) {
       part.nodes += comes_first(i);
-      if (!fixed_[at(i)]) continue;
+      if (!fixed_[i]) continue;
       for (Value output : bound_.node(i).outputs())
         if (output && others_read(output)) part.kept.push_back(output);
     }
-    std::vector<int> order(at(bound_.node_count()));
+    std::vector<int> order(bound_.node_count());
     std::iota(order.begin(), order.end(), 0);
     // clang 14 does not compile libstdc++'s std::ranges::stable_partition.
     std::stable_partition(order.begin(), order.end(), [&](int node) { return comes_first(node); });
@@ -52,12 +49,12 @@ class FixedNodes {
   }
 
  private:
-  bool comes_first(int node) const { return fixed_[at(node)] || copies_[at(node)]; }
+  bool comes_first(int node) const { return fixed_[node] || copies_[node]; }
 
   bool is_fixed(Value value) const {
     if (bound_.literal(value)) return true;
     const auto maker = bound_.producer(value);
-    return maker ? fixed_[at(maker->index())] : unchanged_.contains(bound_.name(value));
+    return maker ? fixed_[maker->index()] : unchanged_.contains(bound_.name(value));
   }
   bool has_fixed_operands(const Node& node) const {
     return std::ranges::all_of(node.inputs(), [&](Value x) { return !x || is_fixed(x); });
@@ -67,7 +64,7 @@ class FixedNodes {
   // made of is not worth the memory.
   bool can_be_fixed(const Node& node) const {
     const Op& op = *node.op();
-    if (op.random || op.collective || op.exchange || copies_[at(node.index())] ||
+    if (op.random || op.collective || op.exchange || copies_[node.index()] ||
         !has_fixed_operands(node))
       return false;
     constexpr std::size_t kMostGrowth = 2;
@@ -89,9 +86,8 @@ class FixedNodes {
   int worker_of(Value value) const { return worker_of_value(bound_, value, compile_); }
 
   bool others_read(Value value) const {
-    return is_result_[at(value.id)] || std::ranges::any_of(bound_.consumers(value), [&](int user) {
-             return !fixed_[at(user)];
-           });
+    return is_result_[value.id] ||
+           std::ranges::any_of(bound_.consumers(value), [&](int user) { return !fixed_[user]; });
   }
 
   // A view costs nothing where its operand lies. Kept, it would be a copy. True if any was left.
@@ -99,8 +95,8 @@ class FixedNodes {
     bool any = false;
     for (int i = bound_.node_count() - 1; i >= 0; --i) {
       const Node node = bound_.node(i);
-      if (!fixed_[at(i)] || !node.op()->view || !others_read(node.outputs()[0])) continue;
-      fixed_[at(i)] = false;
+      if (!fixed_[i] || !node.op()->view || !others_read(node.outputs()[0])) continue;
+      fixed_[i] = false;
       any = true;
     }
     return any;
@@ -108,8 +104,8 @@ class FixedNodes {
   bool leave_readers_of_others() {
     bool any = false;
     for (int i = 0; i < bound_.node_count(); ++i) {
-      if (!fixed_[at(i)] || has_fixed_operands(bound_.node(i))) continue;
-      fixed_[at(i)] = false;
+      if (!fixed_[i] || has_fixed_operands(bound_.node(i))) continue;
+      fixed_[i] = false;
       any = true;
     }
     return any;
@@ -125,10 +121,10 @@ class FixedNodes {
 
 KeptIdentity::Operand operand_of(const Plan& plan, int number) {
   if (number < 0) return {};
-  const Slot& slot = plan.slots[at(number)];
+  const Slot& slot = plan.slots[number];
   KeptIdentity::Operand operand{slot.name, slot.desc, slot.worker, slot.lives};
   if (slot.lives == Lives::as_constant)
-    operand.constant = plan.literals[at(slot.index)];
+    operand.constant = plan.literals[slot.index];
   else
     operand.index = slot.index;
   return operand;
@@ -138,7 +134,7 @@ KeptIdentity::Operand operand_of(const Plan& plan, int number) {
 
 FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
                                const std::vector<Value>& results,
-                               const std::vector<Binding>& copies) {
+                               const std::vector<KeptValue>& copies) {
   return FixedNodes(bound, compile, results, copies).run();
 }
 
@@ -158,8 +154,8 @@ std::shared_ptr<const KeptIdentity> kept_identity(const Plan& plan, const Graph&
     known.candidate = step.candidate;
     known.worker = step.worker;
     for (const int slot : step.in) {
-      const bool is_constant = slot >= 0 && plan.slots[at(slot)].lives == Lives::as_constant;
-      if (is_constant && plan.literals[at(plan.slots[at(slot)].index)].bytes().size() >= kLarge)
+      const bool is_constant = slot >= 0 && plan.slots[slot].lives == Lives::as_constant;
+      if (is_constant && plan.literals[plan.slots[slot].index].bytes().size() >= kLarge)
         identity->has_large_constant = true;
       else
         known.in.push_back(operand_of(plan, slot));

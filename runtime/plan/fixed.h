@@ -10,22 +10,25 @@
 #include <string>
 #include <vector>
 
-#include "graph/training.h"
 #include "runtime/plan/compile.h"
 
 namespace lockstep {
+
+// The next run finds `value` in `state` (runtime/kernel/rewrite.h).
+struct KeptValue {
+  Value state, value;
+};
 
 struct FixedPart {
   int nodes = 0;            // the first ones of the graph
   std::vector<Value> kept;  // in the graph's order
 };
 
-// `results`: values that others read after a run. `copies`: of states, that rewrites keep
-// (runtime/kernel/rewrite.h); their makers come first, too. A plan that is fed nothing has no fixed
-// part but these: it runs once.
+// `results`: values that others read after a run. `copies`: of states, that rewrites keep; their
+// makers come first, too. A plan that is fed nothing has no fixed part but these: it runs once.
 FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
                                const std::vector<Value>& results,
-                               const std::vector<Binding>& copies);
+                               const std::vector<KeptValue>& copies);
 
 // All that decides which values a plan keeps, and where. Plans with equal identities find each
 // other's values in their memory. Large constants are not compared: a plan with a large constant

@@ -12,8 +12,7 @@ namespace {
 // follows a meeting stay counted where it was.
 class LiveBytes {
  public:
-  explicit LiveBytes(const Graph& graph)
-      : graph_(graph), changes_(static_cast<std::size_t>(graph.node_count()) + 1, 0) {
+  explicit LiveBytes(const Graph& graph) : graph_(graph), changes_(graph.node_count() + 1, 0) {
     for (int id = 0; id < graph.value_count(); ++id)
       if (graph.producer({id}) && !graph.consumers({id}).empty() && !is_copy_of_state({id}))
         add_result({id}, 1);
@@ -64,8 +63,8 @@ class LiveBytes {
     return false;
   }
   void add(int64_t bytes, int begin, int end) {
-    changes_[static_cast<std::size_t>(begin)] += bytes;
-    changes_[static_cast<std::size_t>(end)] -= bytes;
+    changes_[begin] += bytes;
+    changes_[end] -= bytes;
   }
 
   const Graph& graph_;

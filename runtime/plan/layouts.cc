@@ -218,7 +218,7 @@ bool exchanges(const Graph& bound) {
 // Other processes may run on another processor, whose kernels wish other layouts.
 bool chooses(const Graph& bound, const CompileRequest& compile) {
   return compile.chooses_state_layouts && compile.options.state_layouts &&
-         compile.devices[0].info().in_host_memory && !exchanges(bound);
+         in_host_memory(compile) && !exchanges(bound);
 }
 
 bool any_in_tiles(const StateLayouts& states) {

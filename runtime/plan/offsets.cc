@@ -157,7 +157,7 @@ std::size_t most_alive(const std::vector<Lifetime>& lifetimes) {
   }
   std::ptrdiff_t alive = 0, most = 0;
   for (const auto& [time, bytes] : change) most = std::max(most, alive += bytes);
-  return static_cast<std::size_t>(most);
+  return most;
 }
 
 Offsets plan_offsets(const std::vector<Lifetime>& lifetimes) {

@@ -13,7 +13,7 @@ namespace {
 std::string place_of(const Plan& plan, const Slot& slot) {
   switch (slot.lives) {
     case Lives::in_state:
-      if (const auto state = static_cast<std::size_t>(slot.index); state >= plan.session_states())
+      if (const std::size_t state = slot.index; state >= plan.session_states())
         return join("kept ", text_of(plan.workers[slot.worker]), "+",
                     plan.kept[state - plan.session_states()]);
       return (slot.window >= 0 ? "part of state " : "state ") + printable(plan.states[slot.index]);

@@ -13,8 +13,8 @@ std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step) {
   std::size_t bytes = 0;
   for (const auto* slots : {&step.in, &step.out})
     for (const int slot : *slots)
-      if (slot >= 0) bytes += plan.slots[static_cast<std::size_t>(slot)].desc.bytes();
-  return bytes / static_cast<std::size_t>(step.parts);  // of a collective: its share
+      if (slot >= 0) bytes += plan.slots[slot].desc.bytes();
+  return bytes / step.parts;  // of a collective: its share
 }
 
 namespace {

@@ -166,7 +166,7 @@ class WaitPlanner {
     std::vector<bool> shared(plan_.workers.size(), false);
     for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
       if (plan_.blocks[i].bytes == 0) continue;
-      const auto worker = static_cast<std::size_t>(plan_.blocks[i].worker);
+      const std::size_t worker = plan_.blocks[i].worker;
       of_worker[worker].push_back(i);
       shared[worker] = shared[worker] || foreign(i);
     }
