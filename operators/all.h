@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of operators, and the lists of kernels. A new room takes a line in each of the three
-// lists (all.cc, cpu.cc, cuda.cc) and in rooms.h.
+// The list of operators, and the lists of kernels. A new room takes an include and a row in
+// rooms.h.
 #pragma once
 
 #include <vector>

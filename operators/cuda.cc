@@ -2,8 +2,6 @@
 // The GPU's table: its own kernels, falling back to the host's.
 #include "operators/cuda.h"
 
-#include <functional>
-#include <initializer_list>
 #include <memory>
 
 #include "operators/all.h"
@@ -19,31 +17,16 @@
 #include "runtime/kernel/host_kernel.h"
 
 namespace lockstep {
-namespace {
-
-using Room = std::function<std::vector<KernelEntry>()>;
-
-std::vector<KernelEntry> entries_of(std::initializer_list<Room> rooms) {
-  std::vector<KernelEntry> all;
-  for (const Room& room : rooms)
-    for (KernelEntry& entry : room()) all.push_back(std::move(entry));
-  return all;
-}
-
-}  // namespace
 
 std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
-  auto convolutions = [&] {
-    return conv_cuda(planned ? std::make_shared<const GpuProperties>(*planned) : nullptr);
-  };
-  std::vector<KernelEntry> all = with_host(
-      entries_of({activation_cuda, batch_norm_cuda, convolutions,   dropout_cuda, elementwise_cuda,
-                  fill_cuda,       function_cuda,   gather_cuda,    gemm_cuda,    layout_cuda,
-                  loss_cuda,       norm_cuda,       optimizer_cuda, pool_cuda,    reduce_cuda,
-                  resident_cuda,   resize_cuda,     rnn_cuda,       shape_cuda,   weighted_cuda}),
-      cpu_kernel_entries(), cuda_accelerator());
+  std::vector<KernelEntry> own = entries_of<&Room::cuda>(Rooms::that_compute);
   for (KernelEntry& entry :
-       without_host(entries_of({collective_cuda, process_cuda}), cpu_communication_entries()))
+       conv_cuda(planned ? std::make_shared<const GpuProperties>(*planned) : nullptr))
+    own.push_back(std::move(entry));
+  std::vector<KernelEntry> all =
+      with_host(std::move(own), cpu_kernel_entries(), cuda_accelerator());
+  for (KernelEntry& entry :
+       without_host(entries_of<&Room::cuda>(Rooms::that_communicate), cpu_communication_entries()))
     all.push_back(std::move(entry));
   std::vector<KernelTable> tables;
   tables.emplace_back(DeviceKind::gpu, all_ops(), std::move(all), &cuda_accelerator(),

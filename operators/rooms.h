@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// All rooms, for the lists of their operators and kernels: all.cc, cpu.cc and cuda.cc.
+// All rooms: the families of operators, each with its records and its kernels.
 #pragma once
+
+#include <iterator>
+#include <utility>
 
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
@@ -27,3 +30,69 @@
 #include "operators/shape/shape.h"
 #include "operators/targets/targets.h"
 #include "operators/weighted/weighted.h"
+
+namespace lockstep {
+
+struct Room {
+  std::vector<Op> (*ops)();
+  std::vector<KernelEntry> (*cpu)();
+  std::vector<KernelEntry> (*cuda)();
+  bool communicates = false;  // no kernel runs in place of another device's
+};
+// For rooms whose nodes run on the host.
+inline std::vector<KernelEntry> no_kernels() { return {}; }
+
+constexpr Room kRooms[] = {
+    {activation_ops, activation_cpu, activation_cuda},
+    {batch_norm_ops, batch_norm_cpu, batch_norm_cuda},
+    {boxes_ops, boxes_cpu, no_kernels},
+    {collective_ops, collective_cpu, collective_cuda, true},
+    {conv_ops, conv_cpu, no_kernels},  // conv_cuda() asks for the GPU
+    {dropout_ops, dropout_cpu, dropout_cuda},
+    {elementwise_ops, elementwise_cpu, elementwise_cuda},
+    {fill_ops, fill_cpu, fill_cuda},
+    {function_ops, function_cpu, function_cuda},
+    {gather_ops, gather_cpu, gather_cuda},
+    {gemm_ops, gemm_cpu, gemm_cuda},
+    {layout_ops, layout_cpu, layout_cuda},
+    {loss_ops, loss_cpu, loss_cuda},
+    {norm_ops, norm_cpu, norm_cuda},
+    {optimizer_ops, optimizer_cpu, optimizer_cuda},
+    {pool_ops, pool_cpu, pool_cuda},
+    {process_ops, process_cpu, process_cuda, true},
+    {reduce_ops, reduce_cpu, reduce_cuda},
+    {resident_ops, resident_cpu, resident_cuda},
+    {resize_ops, resize_cpu, resize_cuda},
+    {rnn_ops, rnn_cpu, rnn_cuda},
+    {roi_ops, roi_cpu, no_kernels},
+    {shape_ops, shape_cpu, shape_cuda},
+    {targets_ops, targets_cpu, no_kernels},
+    {weighted_ops, weighted_cpu, weighted_cuda},
+};
+
+// visit(function, room communicates) for this function of each room. Rooms are asked while
+// compiling, so that a library refers to no other function of theirs.
+template <auto function_of, class Visit>
+void for_each_room(const Visit& visit) {
+  const auto one = [&]<std::size_t number>() {
+    constexpr auto function = kRooms[number].*function_of;
+    visit(function, kRooms[number].communicates);
+  };
+  [&]<std::size_t... number>(std::index_sequence<number...>) {
+    (one.template operator()<number>(), ...);
+  }
+  (std::make_index_sequence<std::size(kRooms)>());
+}
+
+enum class Rooms { that_compute, that_communicate };
+template <auto kernels_of>
+std::vector<KernelEntry> entries_of(Rooms rooms) {
+  std::vector<KernelEntry> all;
+  for_each_room<kernels_of>([&](auto kernels, bool communicates) {
+    if (communicates == (rooms == Rooms::that_communicate))
+      for (KernelEntry& entry : kernels()) all.push_back(std::move(entry));
+  });
+  return all;
+}
+
+}  // namespace lockstep
