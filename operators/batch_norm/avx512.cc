@@ -7,15 +7,16 @@
 namespace lockstep::normed {
 namespace {
 
-using namespace avx512;
+using V = Avx512;
+using Vector = V::Vector;
 
 Vector normalised(Vector x, Vector factor, Vector center, Vector bias) {
-  return add(multiply(factor, subtract(x, center)), bias);
+  return V::add(V::multiply(factor, V::subtract(x, center)), bias);
 }
 
 void flush(double* total, Vector sum) {
   float lanes[kChannels];
-  store(lanes, sum);
+  V::store(lanes, sum);
   for (int lane = 0; lane < kChannels; ++lane) total[lane] += lanes[lane];
 }
 
@@ -29,10 +30,10 @@ void add_up_terms(int64_t pixels, double* sums, const Term& term) {
   for (int i = 0; i < 2 * kChannels; ++i) sums[i] = 0;
   for (int64_t pixel = 0; pixel < pixels;) {
     Vector first[kWays], second[kWays];
-    for (int way = 0; way < kWays; ++way) first[way] = second[way] = all(0);
+    for (int way = 0; way < kWays; ++way) first[way] = second[way] = V::all(0);
     const auto take = [&](int way, const Terms& terms) {
-      first[way] = add(first[way], terms.first);
-      second[way] = add(second[way], terms.second);
+      first[way] = V::add(first[way], terms.first);
+      second[way] = V::add(second[way], terms.second);
     };
     const int64_t stop = pixels - pixel < kStretch ? pixels : pixel + kStretch;
     for (; pixel + kWays <= stop; pixel += kWays)
@@ -47,27 +48,28 @@ void add_up_terms(int64_t pixels, double* sums, const Term& term) {
 
 template <class T>
 void add_up(const T* x, int64_t pixels, const float* first, double* sums) {
-  const Vector origin = load(first);
+  const Vector origin = V::load(first);
   add_up_terms(pixels, sums, [&](int64_t pixel) {
-    const Vector away = subtract(load(x + pixel * kChannels), origin);
-    return Terms{away, multiply(away, away)};
+    const Vector away = V::subtract(V::load(x + pixel * kChannels), origin);
+    return Terms{away, V::multiply(away, away)};
   });
 }
 
 template <Ending kEnding, bool kAdds, class T>
 void normalise_as(const ForwardBlock<T> block) {
-  const Vector factor = load(block.factor), center = load(block.center), bias = load(block.bias);
-  const Vector low = all(block.low), high = all(block.high);
+  const Vector factor = V::load(block.factor), center = V::load(block.center),
+               bias = V::load(block.bias);
+  const Vector low = V::all(block.low), high = V::all(block.high);
   for (int64_t i = 0; i < block.pixels * kChannels; i += kChannels) {
-    Vector y = normalised(load(block.x + i), factor, center, bias);
-    if constexpr (kAdds) y = add(as_stored(block.z, y), load(block.z + i));
+    Vector y = normalised(V::load(block.x + i), factor, center, bias);
+    if constexpr (kAdds) y = V::add(V::as_stored(block.z, y), V::load(block.z + i));
     if constexpr (kEnding == Ending::relu)  // NaN stays NaN
-      y = kept_where(_mm512_cmp_ps_mask(y, all(0), _CMP_NLT_UQ), y);
+      y = V::kept_where(_mm512_cmp_ps_mask(y, V::all(0), _CMP_NLT_UQ), y);
     if constexpr (kEnding == Ending::clip) {
       y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, low, _CMP_LT_OQ), low);
       y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, high, _CMP_GT_OQ), high);
     }
-    store(block.y + i, y);
+    V::store(block.y + i, y);
   }
 }
 
@@ -109,24 +111,24 @@ class Passing {
   explicit Passing(const BackwardBlock<T>& block)
       : dy_(block.dy),
         y_(block.y),
-        factor_(load(block.factor)),
-        center_(load(block.center)),
-        bias_(kGate == Gate::open ? all(0) : load(block.bias)),
-        low_(all(block.low)),
-        high_(all(block.high)) {}
+        factor_(V::load(block.factor)),
+        center_(V::load(block.center)),
+        bias_(kGate == Gate::open ? V::all(0) : V::load(block.bias)),
+        low_(V::all(block.low)),
+        high_(V::all(block.high)) {}
 
   Vector operator()(int64_t i, Vector x) const {
-    const Vector dy = load(dy_ + i);
+    const Vector dy = V::load(dy_ + i);
     if constexpr (kGate == Gate::open) return dy;
-    if constexpr (kGate == Gate::positive_y) return kept_where(above_zero(load(y_ + i)), dy);
+    if constexpr (kGate == Gate::positive_y) return V::kept_where(above_zero(V::load(y_ + i)), dy);
     const Vector y = normalised(x, factor_, center_, bias_);
-    if constexpr (kGate == Gate::relu) return kept_where(above_zero(y), dy);
-    return kept_where(
+    if constexpr (kGate == Gate::relu) return V::kept_where(above_zero(y), dy);
+    return V::kept_where(
         _mm512_cmp_ps_mask(y, low_, _CMP_GE_OQ) & _mm512_cmp_ps_mask(y, high_, _CMP_LE_OQ), dy);
   }
 
  private:
-  static __mmask16 above_zero(Vector y) { return _mm512_cmp_ps_mask(y, all(0), _CMP_GT_OQ); }
+  static __mmask16 above_zero(Vector y) { return _mm512_cmp_ps_mask(y, V::all(0), _CMP_GT_OQ); }
 
   const T *dy_, *y_;
   Vector factor_, center_, bias_, low_, high_;
@@ -136,11 +138,11 @@ template <class T>
 void add_up_gradients(Ending ending, const BackwardBlock<T>& block, double* sums) {
   with_gate(ending, block, [&]<Gate kGate>() {
     const Passing<kGate, T> passing(block);
-    const Vector center = load(block.center);
+    const Vector center = V::load(block.center);
     add_up_terms(block.pixels, sums, [&](int64_t pixel) {
-      const Vector x = load(block.x + pixel * kChannels);
+      const Vector x = V::load(block.x + pixel * kChannels);
       const Vector m = passing(pixel * kChannels, x);
-      return Terms{m, multiply(m, subtract(x, center))};
+      return Terms{m, V::multiply(m, V::subtract(x, center))};
     });
   });
 }
@@ -148,14 +150,15 @@ void add_up_gradients(Ending ending, const BackwardBlock<T>& block, double* sums
 template <Gate kGate, bool kPassesOn, bool kGiven, class T>
 void differentiate_as(const BackwardBlock<T> block) {
   const Passing<kGate, T> passing(block);
-  const Vector factor = load(block.factor), center = load(block.center);
-  const Vector mean = load(block.mean), slope = load(block.slope);
+  const Vector factor = V::load(block.factor), center = V::load(block.center);
+  const Vector mean = V::load(block.mean), slope = V::load(block.slope);
   for (int64_t i = 0; i < block.pixels * kChannels; i += kChannels) {
-    const Vector x = load(block.x + i), m = passing(i, x);
-    if constexpr (kPassesOn) store(block.dz + i, m);
+    const Vector x = V::load(block.x + i), m = passing(i, x);
+    if constexpr (kPassesOn) V::store(block.dz + i, m);
     Vector rest = m;
-    if constexpr (!kGiven) rest = subtract(subtract(m, mean), multiply(subtract(x, center), slope));
-    store(block.dx + i, multiply(factor, rest));
+    if constexpr (!kGiven)
+      rest = V::subtract(V::subtract(m, mean), V::multiply(V::subtract(x, center), slope));
+    V::store(block.dx + i, V::multiply(factor, rest));
   }
 }
 

@@ -7,7 +7,8 @@
 namespace lockstep::max_pooled {
 namespace {
 
-using namespace avx512;
+using V = Avx512;
+using Vector = V::Vector;
 
 // Of 16 maxima: each one's number in its window, whose pixels in padding are counted, too.
 using Places = __m512i;
@@ -95,8 +96,8 @@ class Gradient {
       const T* x = of_.x + height.begin * across_ + width.begin * kChannels;
       if (kKernel && whole && width.end - width.begin == kKernel) {
         _mm512_storeu_si512(places, place_in_whole(x));
-        fetch<2>(x + kKernel * across_);  // what the next row of windows sees first
-        fetch<2>(x + (kKernel + 1) * across_);
+        V::fetch<2>(x + kKernel * across_);  // what the next row of windows sees first
+        V::fetch<2>(x + (kKernel + 1) * across_);
       } else if (height.begin < height.end && width.begin < width.end) {
         _mm512_storeu_si512(places, place_in(row, column, height, width));
       }
@@ -106,14 +107,15 @@ class Gradient {
     constexpr int kSize = kKernel ? kKernel : 1;
     Vector values[kSize * kSize];
     for (int r = 0; r < kSize; ++r)
-      for (int c = 0; c < kSize; ++c) values[r * kSize + c] = load(x + r * across_ + c * kChannels);
+      for (int c = 0; c < kSize; ++c)
+        values[r * kSize + c] = V::load(x + r * across_ + c * kChannels);
     return most_of<0, kSize * kSize>(values).place;
   }
   Places place_in(int64_t row, int64_t column, Range height, Range width) const {
     const int64_t top = row * rows_.stride - rows_.pad,
                   left = column * columns_.stride - columns_.pad;
     const auto at = [&](int64_t r, int64_t c) {
-      return Most{load(of_.x + r * across_ + c * kChannels),
+      return Most{V::load(of_.x + r * across_ + c * kChannels),
                   everywhere((r - top) * columns_.kernel + c - left)};
     };
     Most most = at(height.begin, width.begin);
@@ -125,7 +127,7 @@ class Gradient {
   // What a window gives to the pixel of this number.
   static Vector with(Vector sum, const int32_t* places, const T* dy, int64_t number) {
     return add_where(_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(places), everywhere(number)), sum,
-                     load(dy));
+                     V::load(dy));
   }
   // The number of a row's pixels in windows of another row, less their columns.
   int64_t number_of(int64_t row, int64_t row_of_windows) const {
@@ -136,12 +138,12 @@ class Gradient {
   void add_up(int64_t row, Range windows, Range pixels, T* dx) const {
     for (int64_t column = pixels.begin; column < pixels.end; ++column) {
       const Range across = windows_over(columns_, column);
-      Vector sum = all(0);
+      Vector sum = V::all(0);
       for (int64_t i = windows.begin; i < windows.end; ++i)
         for (int64_t j = across.begin; j < across.end; ++j)
           sum = with(sum, places_of(i) + j * kChannels, dy_of(i) + j * kChannels,
                      number_of(row, i) + column + columns_.pad - j * columns_.stride);
-      store(dx + column * kChannels, sum);
+      V::store(dx + column * kChannels, sum);
     }
   }
   // Under so many rows of windows: straight code for the two pixels at which a window starts, if
@@ -162,7 +164,7 @@ class Gradient {
       number[i] = number_of(row, windows.begin + i);
     }
     const auto sum_at = [&]<int kColumn>(int64_t window) {
-      Vector sum = all(0);
+      Vector sum = V::all(0);
       for (int i = 0; i < kRows; ++i)
         for (int64_t back = (kKernel - 1 - kColumn) / 2; back >= 0; --back)
           sum = with(sum, places[i] + (window - back) * kChannels,
@@ -173,9 +175,9 @@ class Gradient {
     add_up(row, windows, {0, left}, dx);
     T* at = dx + left * kChannels;
     for (int64_t window = begin; window < end; ++window, at += 2 * kChannels) {
-      fetch<2>(at + 2 * across_);
-      store(at, sum_at.template operator()<0>(window));
-      store(at + kChannels, sum_at.template operator()<1>(window));
+      V::fetch<2>(at + 2 * across_);
+      V::store(at, sum_at.template operator()<0>(window));
+      V::store(at + kChannels, sum_at.template operator()<1>(window));
     }
     add_up(row, windows, {right, columns_.in}, dx);
   }

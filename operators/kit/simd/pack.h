@@ -66,7 +66,7 @@ struct Pack {
   // The first `count` lanes; the others are 0.
   static Pack load(const float* x, int count) {
     Pack pack{};
-    std::memcpy(pack.part, x, sizeof(float) * static_cast<std::size_t>(count));
+    std::memcpy(pack.part, x, sizeof(float) * count);
     return pack;
   }
   static Pack load(const BFloat16* x) {
@@ -81,9 +81,7 @@ struct Pack {
   }
   const float* lanes() const { return reinterpret_cast<const float*>(part); }
   void store(float* y) const { std::memcpy(y, part, sizeof part); }
-  void store(float* y, int count) const {
-    std::memcpy(y, part, sizeof(float) * static_cast<std::size_t>(count));
-  }
+  void store(float* y, int count) const { std::memcpy(y, part, sizeof(float) * count); }
   void store(BFloat16* y) const {
     for (int i = 0; i < kParts; ++i) store_four(part[i], y + 4 * i);
   }
