@@ -11,6 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kAlgorithm = "__algorithm";
+constexpr const char* kShards = "__shards";
 constexpr const char* kTurn = "__turn";
 
 bool is_marked(const Node& node) {
@@ -35,7 +36,7 @@ std::vector<int> auxiliaries_of(const AllReduceOptions& options, int replicas) {
 void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& options) {
   const OriginScope origin(copy.to(), node.where());
   AttributeReader attributes = node.attributes();
-  const AllReduceRange range = parse_all_reduce(attributes.text(kAlgorithm, "")).ranges[0];
+  const AllReduceRange range{attributes.text(kAlgorithm, ""), attributes.integer(kShards, 0)};
   const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
   Pieces pieces(copy.to(), node.name(), read_all_reduce(node.attributes()).wire);
   Terms whole{pieces, copy.of(node.inputs()), {}, 0};
@@ -58,7 +59,8 @@ Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,
                          const std::string& name) {
   const Value sum = all_reduce(one, {flat}, {Reduction::sum, algorithm.wire}, {name}, name)[0];
   const int node = one.producer(sum)->index();
-  one.set_attribute(node, kAlgorithm, text_of(algorithm.range));
+  one.set_attribute(node, kAlgorithm, algorithm.range.algorithm);
+  one.set_attribute(node, kShards, algorithm.range.shards);
   one.set_attribute(node, kTurn, algorithm.turn);
   return sum;
 }
