@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/completion.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
 #include <vector>
@@ -9,13 +8,10 @@
 #include "app/task_kind.h"
 #include "graph/error.h"
 #include "models/models.h"
+#include "tools/subcommands.h"
 
 namespace lockstep {
 namespace {
-
-std::vector<const CLI::App*> subcommands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
 
 std::string words(const std::vector<std::string>& list) {
   std::string text;
@@ -59,6 +55,13 @@ std::vector<std::string> all_model_names() {
   return names;
 }
 
+// Commands that only lead to others.
+std::vector<const CLI::App*> groups(const CLI::App& app) {
+  std::vector<const CLI::App*> all = subcommands(app);
+  std::erase_if(all, [](const CLI::App* command) { return subcommands(*command).empty(); });
+  return all;
+}
+
 std::vector<std::string> names_of(const std::vector<CompletedKey>& keys) {
   std::vector<std::string> names;
   for (const CompletedKey& key : keys) names.push_back(key.key);
@@ -82,11 +85,11 @@ struct CompletedOption {
 };
 std::vector<CompletedOption> options_with_choices(const CLI::App& app) {
   std::vector<CompletedOption> all;
-  for (const CLI::App* command : subcommands(app))
-    for (const CLI::Option* option : command->get_options())
+  for (const NamedCommand& command : all_commands(app))
+    for (const CLI::Option* option : command.app->get_options())
       if (const auto choices = choices_of(*option); !choices.empty())
         for (const std::string& name : option->get_lnames())
-          all.push_back({command->get_name(), "--" + name, choices});
+          all.push_back({command.words, "--" + name, choices});
   return all;
 }
 
@@ -117,15 +120,22 @@ std::string bash(const CLI::App& app) {
          "    _lockstep_words \""
       << words(names_of(subcommands(app)))
       << "\"\n    return\n  fi\n"
+         "  local command=${line[1]}\n"
+         "  case \"$command\" in\n";
+  for (const CLI::App* group : groups(app))
+    out << "    " << group->get_name() << ") if [ \"$at\" -eq 2 ]; then\n      _lockstep_words \""
+        << words(names_of(subcommands(*group)))
+        << "\"\n      return\n    fi\n    command=\"$command ${line[2]}\" ;;\n";
+  out << "  esac\n"
          "  case \"$word\" in -*)\n"
-         "    case \"${line[1]}\" in\n";
-  for (const CLI::App* command : subcommands(app))
-    out << "      " << command->get_name() << ") _lockstep_words \"" << words(long_names(*command))
-        << "\" ;;\n";
+         "    case \"$command\" in\n";
+  for (const NamedCommand& command : all_commands(app))
+    out << "      \"" << command.words << "\") _lockstep_words \""
+        << words(long_names(*command.app)) << "\" ;;\n";
   out << "    esac\n    return ;;\n  esac\n"
-         "  case \"${line[1]} $before\" in\n";
+         "  case \"$command $before\" in\n";
   for (const CompletedOption& option : options_with_choices(app))
-    out << "    " << option.command << "\\ " << option.name << ") _lockstep_words \""
+    out << "    \"" << option.command << " " << option.name << "\") _lockstep_words \""
         << words(option.choices) << "\"; return ;;\n";
   // A key may follow, too: where there is no such folder.
   out << "    train\\ --resume) _lockstep_words auto; _lockstep_folders\n"
@@ -179,16 +189,28 @@ std::string quoted(const std::string& text) {
   return safe + "'";
 }
 
+// Fish's condition that all of these words have been typed.
+std::string after_words(const std::string& words) {
+  const std::size_t end = words.find(' ');
+  const std::string first = "__fish_seen_subcommand_from " + words.substr(0, end);
+  return end == words.npos ? first : first + "; and " + after_words(words.substr(end + 1));
+}
+
 std::string fish(const CLI::App& app) {
   std::ostringstream out;
-  for (const CLI::App* command : subcommands(app)) {
-    out << "complete -c lockstep -n __fish_use_subcommand -a " << command->get_name() << " -d "
-        << quoted(command->get_description()) << "\n";
-    for (const CLI::Option* option : command->get_options())
+  const auto follows = [&](const std::string& condition, const CLI::App& command) {
+    out << "complete -c lockstep -n '" << condition << "' -a " << command.get_name() << " -d "
+        << quoted(command.get_description()) << "\n";
+  };
+  for (const CLI::App* command : subcommands(app)) follows("__fish_use_subcommand", *command);
+  for (const CLI::App* group : groups(app))
+    for (const CLI::App* command : subcommands(*group))
+      follows(after_words(group->get_name()), *command);
+  for (const NamedCommand& command : all_commands(app))
+    for (const CLI::Option* option : command.app->get_options())
       for (const std::string& name : option->get_lnames())
-        out << "complete -c lockstep -n '__fish_seen_subcommand_from " << command->get_name()
-            << "' -l " << name << " -d " << quoted(option->get_description()) << "\n";
-  }
+        out << "complete -c lockstep -n '" << after_words(command.words) << "' -l " << name
+            << " -d " << quoted(option->get_description()) << "\n";
   const std::string with_keys =
       "__fish_seen_subcommand_from " + words(names_of(commands_with_keys(app)));
   out << "function __lockstep_after; contains -- (commandline -opc)[-1] $argv; end\n";
@@ -200,9 +222,8 @@ std::string fish(const CLI::App& app) {
           << "\n";
   }
   for (const CompletedOption& option : options_with_choices(app))
-    out << "complete -c lockstep -n '__fish_seen_subcommand_from " << option.command
-        << "; and __lockstep_after " << option.name << "' -a " << quoted(words(option.choices))
-        << "\n";
+    out << "complete -c lockstep -n '" << after_words(option.command) << "; and __lockstep_after "
+        << option.name << "' -a " << quoted(words(option.choices)) << "\n";
   out << "complete -c lockstep -n '__lockstep_after --resume' -a 'auto "
          "(__fish_complete_directories)'\n";
   out << "complete -c lockstep -n '__lockstep_after --model "

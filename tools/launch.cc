@@ -102,7 +102,7 @@ class Child {
     char bytes[4096];
     const ssize_t count = read(output_, bytes, sizeof bytes);
     if (count < 0 && errno == EINTR) return;
-    if (count > 0) line_.append(bytes, static_cast<std::size_t>(count));
+    if (count > 0) line_.append(bytes, count);
     for (auto end = line_.find('\n'); end != line_.npos; end = line_.find('\n')) {
       std::cout << "[" << rank_ << "] " << line_.substr(0, end + 1) << std::flush;
       line_.erase(0, end + 1);

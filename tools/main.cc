@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "tools/completion.h"
 #include "tools/manual.h"
 #include "tools/standard_output.h"
+#include "tools/subcommands.h"
 
 namespace {
 
@@ -34,30 +36,38 @@ void share_one_heap_below_a_limit() {
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 }
 
-// `help` stands for --help, `help train` for `train --help`.
+// `help` stands for --help, `help train` for `train --help`, `help bench conv` for
+// `bench conv --help`.
 void spell_out_help(std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help") return;
-  const bool of_command = words.size() > 1 && !words[1].starts_with("-");
-  words = of_command ? std::vector<std::string>{words[1], "--help"}
-                     : std::vector<std::string>{"--help"};
+  const auto end = std::find_if(words.begin(), words.end(),
+                                [](const std::string& word) { return word.starts_with("-"); });
+  words.erase(end, words.end());
+  words.erase(words.begin());
+  words.emplace_back("--help");
 }
 
-// The parser itself would only say that a subcommand is required.
-void check_first_word(const CLI::App& app, const std::vector<std::string>& words) {
-  if (words.empty()) return;
+// The words that name a subcommand, whose own subcommands may follow. The parser itself would only
+// say that a subcommand is required.
+void check_commands(const CLI::App& app, const std::string& name,
+                    std::span<const std::string> words) {
+  const std::vector<const CLI::App*> known = subcommands(app);
+  if (words.empty() || known.empty()) return;
   const std::string& word = words[0];
-  if (word.rfind('-', 0) == 0) {
-    check(app.get_option_no_throw(word) != nullptr, "unknown option '", word,
-          "'; lockstep --help lists the subcommands");
+  if (word.starts_with("-")) {
+    check(app.get_option_no_throw(word) != nullptr, "unknown option '", word, "'; ", name,
+          " --help lists the subcommands");
     return;
   }
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* command : known) {
+    if (command->get_name() == word)
+      return check_commands(*command, name + " " + word, words.subspan(1));
     names.push_back(command->get_name());
-  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  }
   const std::string near = nearest(word, names);
   fail("unknown subcommand '", word, "'", near.empty() ? "" : ", did you mean '" + near + "'?",
-       near.empty() ? "; lockstep --help lists them" : "");
+       near.empty() ? "; " + name + " --help lists them" : "");
 }
 
 // The parser's words about what was not expected or is missing; a misspelt option is both, and gets
@@ -88,9 +98,9 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
            const std::vector<std::string>& words) {
   std::string name = "lockstep";
   const CLI::App* command = &app;
-  for (const CLI::App* chosen : app.get_subcommands()) {
-    name += " " + chosen->get_name();
-    command = chosen;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
   }
   std::cerr << "lockstep: " << printable(words_of(error, *command, words)) << "; " << name
             << " --help says what is allowed\n";
@@ -141,7 +151,7 @@ int run(const std::vector<std::string>& given) {
   std::vector<std::string> words = given;
   try {
     spell_out_help(words);
-    check_first_word(app, words);
+    check_commands(app, "lockstep", words);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return chosen();
   } catch (const CLI::ParseError& error) {

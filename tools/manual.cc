@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/manual.h"
 
-#include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "app/version.h"
+#include "tools/subcommands.h"
 
 namespace lockstep {
 namespace {
-
-std::vector<const CLI::App*> subcommands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
 
 // Escapes leading dots and quotes, backslashes and hyphens, which are special in roff.
 std::string roff(const std::string& text) {
@@ -29,8 +25,9 @@ std::string roff(const std::string& text) {
   return safe;
 }
 
-void write_subcommand(std::ostream& out, const CLI::App& command) {
-  out << ".SS " << roff(command.get_name()) << "\n" << roff(command.get_description()) << "\n";
+void write_subcommand(std::ostream& out, const NamedCommand& named) {
+  const CLI::App& command = *named.app;
+  out << ".SS " << roff(named.words) << "\n" << roff(command.get_description()) << "\n";
   for (const CLI::Option* option : command.get_options()) {
     out << ".TP\n.B " << roff(option->get_name(option->get_positional(), true)) << "\n"
         << roff(option->get_description()) << "\n";
@@ -46,7 +43,7 @@ std::string manual_page(const CLI::App& app) {
   out << ".TH LOCKSTEP 1 \"\" \"" << version.substr(0, version.find('\n')) << "\"\n"
       << ".SH NAME\nlockstep \\- " << roff(app.get_description()) << "\n"
       << ".SH SYNOPSIS\n.B lockstep\n.I command\n[options]\n.SH COMMANDS\n";
-  for (const CLI::App* command : subcommands(app)) write_subcommand(out, *command);
+  for (const NamedCommand& command : all_commands(app)) write_subcommand(out, command);
   out << ".SH EXIT STATUS\n0: success. 1: an internal error. 2: an error that the user can fix, "
          "described on standard error. 130, 143: interrupted by a signal; the run was saved.\n";
   return out.str();

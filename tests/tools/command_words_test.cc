@@ -42,6 +42,8 @@ TEST_F(CommandTest, HelpIsAWordToo) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.out, run_lockstep({command, "--help"}).out);
   }
+  EXPECT_EQ(run_lockstep({"help", "bench", "conv"}).out,
+            run_lockstep({"bench", "conv", "--help"}).out);
   expect_refused(run_lockstep({"help", "trian"}), {"'trian', did you mean 'train'?"});
 }
 
@@ -125,7 +127,10 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
             "FPN.add_fpn_ResNet50_conv5_body");
   EXPECT_EQ(completed({"build", "resnet5"}), "resnet50 resnet50_keras");
   EXPECT_EQ(completed({"plan", "char_g"}), "char_gru");
+  EXPECT_EQ(completed({"bench", "tr"}), "train-step");
   EXPECT_EQ(completed({"bench", "train-step", "--model", "vgg"}), "vgg16");
+  EXPECT_EQ(completed({"bench", "train-step", "--feed", "a"}), "ahead");
+  EXPECT_EQ(completed({"bench", "plan-growth", "--"}), "--help --json --nodes");
   EXPECT_EQ(completed({"infer", "resnet5"}), "");
   // Any text, so a file; no key comes where a value belongs.
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "S"}), "");

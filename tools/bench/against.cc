@@ -7,7 +7,7 @@
 
 #include "graph/error.h"
 #include "graph/file.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/train_step.h"
 
 namespace lockstep {
 namespace {

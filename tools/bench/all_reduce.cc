@@ -19,9 +19,18 @@
 #include "runtime/threads/parallel.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/medians.h"
+#include "tools/bench/options.h"
 
 namespace lockstep {
 namespace {
+
+constexpr int kRuns = 9;
+
+struct AllReduceBench {
+  std::string devices = "cpu*4";
+  double megabytes = 102.334368;  // ResNet-50's gradients
+  bool as_json = false;
+};
 
 // A model that only sums one state over all replicas, in place.
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
@@ -60,8 +69,8 @@ class MemoryCopy {
 
  private:
   void share(int worker) {
-    const auto number = static_cast<std::size_t>(worker);
-    const auto count = static_cast<std::size_t>(workers_.count());
+    const std::size_t number = worker;
+    const std::size_t count = workers_.count();
     for (std::size_t k = 0; k < from_.size(); ++k) {
       const std::size_t begin = from_[k].size() * number / count;
       const std::size_t end = from_[k].size() * (number + 1) / count;
@@ -124,7 +133,7 @@ void print(const std::vector<Row>& rows, double megabytes, const std::string& ti
 
 int over_processes(const AllReduceBench& options, Comm& comm, int64_t count) {
   const int replicas = static_cast<int>(parse_devices(options.devices).size());
-  std::vector<float> data(static_cast<std::size_t>(count), 0.5F);
+  std::vector<float> data(count, 0.5F);
   std::vector<std::string> names{"Gloo's ring"};
   std::vector<std::function<void()>> candidates{
       [&] { gloo_ring_sum(comm, data.data(), data.size()); }};
@@ -134,20 +143,22 @@ int over_processes(const AllReduceBench& options, Comm& comm, int64_t count) {
     sums.add(partition(sum_model(spec, replicas * comm.size(), count), {comm.rank(), comm.size()}),
              options.devices, &comm, candidates);
   }
-  const auto rows = rows_of(names, median_seconds(options.runs, candidates));
+  const auto rows = rows_of(names, median_seconds(kRuns, candidates));
   if (comm.rank() == 0)
     print(rows, options.megabytes, join(comm.size(), " processes of ", replicas, " replicas"),
           options.as_json);
   return 0;
 }
 
-}  // namespace
-
+// Sums over replicas, compared with copying memory; with several processes (lockstep launch), over
+// processes, compared with Gloo's own ring.
 int bench_all_reduce(const AllReduceBench& options) {
+  check(options.megabytes >= 0.001 && options.megabytes <= 100000, "--megabytes is ",
+        options.megabytes, ", should be from 0.001 to 100000");
   const auto count = static_cast<int64_t>(options.megabytes * 1e6 / sizeof(float));
   const int replicas = static_cast<int>(parse_devices(options.devices).size());
-  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-  check_memory(2 * static_cast<std::size_t>(replicas) * bytes,
+  const std::size_t bytes = count * sizeof(float);
+  check_memory(2 * replicas * bytes,
                join("copying --megabytes ", options.megabytes, " for each replica"));
   if (const std::unique_ptr<Comm> comm = join_world(world_of_environment()))
     return over_processes(options, *comm, count);
@@ -159,9 +170,23 @@ int bench_all_reduce(const AllReduceBench& options) {
     names.emplace_back(spec);
     sums.add(sum_model(spec, replicas, count), options.devices, nullptr, candidates);
   }
-  const auto rows = rows_of(names, median_seconds(options.runs, candidates));
+  const auto rows = rows_of(names, median_seconds(kRuns, candidates));
   print(rows, options.megabytes, join(replicas, " replicas in one process"), options.as_json);
   return 0;
+}
+
+}  // namespace
+
+void add_bench_all_reduce(CLI::App& bench, Command& chosen) {
+  auto options = std::make_shared<AllReduceBench>();
+  CLI::App* command = bench.add_subcommand(
+      "all-reduce", "the time to sum a tensor over the replicas, or over processes");
+  add_devices(*command, options->devices);
+  command->add_option("--megabytes", options->megabytes, "size of each replica's tensor")
+      ->capture_default_str();
+  add_json(*command, options->as_json);
+  command->footer("Example:  lockstep launch -n 2 -- lockstep bench all-reduce --devices cpu");
+  command->callback([=, &chosen] { chosen = [=] { return bench_all_reduce(*options); }; });
 }
 
 }  // namespace lockstep

@@ -12,9 +12,16 @@
 #include "models/models.h"
 #include "operators/all.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/options.h"
 
 namespace lockstep {
 namespace {
+
+struct BuildGraphBench {
+  std::string model = "";  // "": an MLP of 500 operators
+  int replicas = 64;       // at most
+  bool as_json = false;
+};
 
 struct Built {
   int nodes = 0;
@@ -29,10 +36,8 @@ Built build(const ModelFn& model, int replicas) {
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-}  // namespace
-
 // The network on more and more replicas; the median of three runs (one for 1,024 replicas).
-int bench_build_graph(const BuildGraphOptions& options) {
+int bench_build_graph(const BuildGraphBench& options) {
   ClassifierOptions of_mlp;
   of_mlp.hidden.assign(249, 16);
   const ModelFn model = options.model.empty()
@@ -59,6 +64,21 @@ int bench_build_graph(const BuildGraphOptions& options) {
   }
   if (options.as_json) std::cout << rows.dump(2) << "\n";
   return 0;
+}
+
+}  // namespace
+
+void add_bench_build_graph(CLI::App& bench, Command& chosen) {
+  auto options = std::make_shared<BuildGraphBench>();
+  CLI::App* command = bench.add_subcommand("build-graph", "the time to build a step's graph");
+  command->add_option("--model", options->model,
+                      "a classifier's name; by default an MLP of 500 operators");
+  command->add_option("--replicas", options->replicas, "largest number of replicas")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  add_json(*command, options->as_json);
+  command->footer("Example:  lockstep bench build-graph --model resnet50 --replicas 1024");
+  command->callback([=, &chosen] { chosen = [=] { return bench_build_graph(*options); }; });
 }
 
 }  // namespace lockstep

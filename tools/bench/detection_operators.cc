@@ -16,6 +16,7 @@
 #include "runtime/philox.h"
 #include "runtime/plan/compile.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/options.h"
 
 namespace lockstep {
 namespace {
@@ -71,12 +72,12 @@ class DetectionProbe {
 
 Literal uniform_literal(const Dims& dims, uint64_t stream) {
   PhiloxSequence random(1, stream);
-  std::vector<float> values(static_cast<std::size_t>(element_count(dims)));
+  std::vector<float> values(element_count(dims));
   for (float& value : values) value = static_cast<float>(random.uniform());
   return Literal::of<float>(values, dims);
 }
 
-// `count` boxes of 16 to 512 pixels spread over the input. tools/bench/compare_torchvision.py makes
+// `count` boxes of 16 to 512 pixels spread over the input. benchmarks/compare_torchvision.py makes
 // the same: numbers that a formula spreads evenly.
 std::vector<float> spread_boxes(int64_t count) {
   std::vector<float> boxes;
@@ -243,8 +244,6 @@ const std::vector<DetectionRow> kDetectionRows{
     {"MultilevelRoiAlign of 1024 RoIs x 256 x 7 x 7", 0, pooled_forward},
     {"its gradient", 0, pooled_backward}};
 
-}  // namespace
-
 int bench_detection_operators(bool as_json) {
   nlohmann::json rows = nlohmann::json::array();
   if (!as_json) std::cout << "      ms   below  at 800 x 1344, one thread\n";
@@ -258,6 +257,17 @@ int bench_detection_operators(bool as_json) {
   }
   if (as_json) std::cout << rows.dump(2) << "\n";
   return 0;
+}
+
+}  // namespace
+
+void add_bench_detection_operators(CLI::App& bench, Command& chosen) {
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App* command = bench.add_subcommand(
+      "detection-operators", "a detector's operators on an input of 800 x 1344, one thread");
+  add_json(*command, *as_json);
+  command->footer("Example:  lockstep bench detection-operators");
+  command->callback([=, &chosen] { chosen = [=] { return bench_detection_operators(*as_json); }; });
 }
 
 }  // namespace lockstep

@@ -17,10 +17,19 @@
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/medians.h"
+#include "tools/bench/options.h"
 #include "tools/bench/random_rows.h"
 
 namespace lockstep {
 namespace {
+
+constexpr int kEmbeddingSteps = 201;
+
+struct EmbeddingBench {
+  std::string devices = "cpu*2";
+  int64_t words = 50'000;  // of the table
+  bool as_json = false;
+};
 
 constexpr int64_t kShare = 32, kTokens = 32, kDimensions = 64, kClasses = 10;
 
@@ -71,14 +80,12 @@ class EmbeddingSteps {
   uint64_t number_ = 0;
 };
 
-}  // namespace
-
 int bench_embedding(const EmbeddingBench& options) {
   const std::unique_ptr<Comm> comm = join_world(world_of_environment());
   EmbeddingSteps whole(options, EmbeddingSum::dense, comm.get()),
       rows(options, EmbeddingSum::sparse, comm.get());
   const std::vector<double> seconds =
-      median_seconds(options.steps, {[&] { whole.step(); }, [&] { rows.step(); }});
+      median_seconds(kEmbeddingSteps, {[&] { whole.step(); }, [&] { rows.step(); }});
   if (comm && comm->rank() != 0) return 0;
   const int processes = comm ? comm->size() : 1;
   if (options.as_json) {
@@ -97,6 +104,21 @@ int bench_embedding(const EmbeddingBench& options) {
             << 1e3 * seconds[0] << " ms\nby rows    " << std::setw(10) << 1e3 * seconds[1] << " ms"
             << std::setw(9) << seconds[0] / seconds[1] << " x\n";
   return 0;
+}
+
+}  // namespace
+
+void add_bench_embedding(CLI::App& bench, Command& chosen) {
+  auto options = std::make_shared<EmbeddingBench>();
+  CLI::App* command = bench.add_subcommand(
+      "embedding", "a step whose embedding's gradient is summed as a whole, or by its rows");
+  add_devices(*command, options->devices);
+  command->add_option("--words", options->words, "rows of the table")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000'000));
+  add_json(*command, options->as_json);
+  command->footer("Example:  lockstep bench embedding --devices 'cpu*2'");
+  command->callback([=, &chosen] { chosen = [=] { return bench_embedding(*options); }; });
 }
 
 }  // namespace lockstep

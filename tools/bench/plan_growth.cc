@@ -13,6 +13,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "runtime/plan/compile.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/options.h"
 
 namespace lockstep {
 namespace {
@@ -69,8 +70,6 @@ Row measure(int nodes) {
   return row;
 }
 
-}  // namespace
-
 // Ten times the nodes should take ten times as long.
 int bench_plan_growth(int most, bool as_json) {
   nlohmann::json rows = nlohmann::json::array();
@@ -97,6 +96,26 @@ int bench_plan_growth(int most, bool as_json) {
   }
   if (as_json) std::cout << rows.dump(2) << "\n";
   return 0;
+}
+
+}  // namespace
+
+void add_bench_plan_growth(CLI::App& bench, Command& chosen) {
+  struct PlanGrowthBench {
+    int nodes = 100000;  // at most
+    bool as_json = false;
+  };
+  auto options = std::make_shared<PlanGrowthBench>();
+  CLI::App* command =
+      bench.add_subcommand("plan-growth", "the time to read and to plan ever longer graphs");
+  command->add_option("--nodes", options->nodes, "largest number of nodes")
+      ->capture_default_str()
+      ->check(CLI::Range(1000, 1000000));
+  add_json(*command, options->as_json);
+  command->footer("Example:  lockstep bench plan-growth");
+  command->callback([=, &chosen] {
+    chosen = [=] { return bench_plan_growth(options->nodes, options->as_json); };
+  });
 }
 
 }  // namespace lockstep

@@ -49,7 +49,7 @@ std::string column(double value, int width, int digits) {
   if (value > 0)
     out << std::fixed << std::setw(width) << std::setprecision(digits) << value;
   else
-    out << std::string(static_cast<std::size_t>(width), ' ');
+    out << std::string(width, ' ');
   return out.str();
 }
 

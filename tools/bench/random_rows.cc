@@ -10,7 +10,7 @@ Literal random_rows(DType dtype, const Dims& dims, int64_t classes, PhiloxSequen
       reinterpret_cast<int64_t*>(literal.bytes().data())[i] = random.below(classes);
   else if (dtype == DType::uint8)
     for (int64_t i = 0; i < literal.count(); ++i)
-      literal.bytes()[static_cast<std::size_t>(i)] = static_cast<std::byte>(random.below(256));
+      literal.bytes()[i] = static_cast<std::byte>(random.below(256));
   else
     for (int64_t i = 0; i < literal.count(); ++i)
       reinterpret_cast<float*>(literal.bytes().data())[i] =

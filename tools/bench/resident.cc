@@ -17,6 +17,7 @@
 #include "operators/all.h"
 #include "operators/shape/shape.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/options.h"
 #include "tools/bench/random_rows.h"
 
 namespace lockstep {
@@ -24,6 +25,16 @@ namespace {
 
 constexpr float kRate = 0.01F;
 constexpr uint64_t kSeed = 1;
+
+struct ResidentBench {
+  std::vector<std::string> networks{"mlp", "lenet", "lstm"};
+  std::string devices = "cpu";
+  int64_t rows = 6400;  // of the batch
+  int64_t batch = 64;   // rows of a minibatch, over all devices
+  int64_t epochs = 10;
+  int threads = 0;  // per replica; 0: an equal share of the cores
+  bool as_json = false;
+};
 
 // Reads a digit line by line.
 void lstm_of_lines(Net& net) {
@@ -150,8 +161,6 @@ Measured measure(const std::string& network, const ResidentBench& options) {
   return result;
 }
 
-}  // namespace
-
 int bench_resident(const ResidentBench& options) {
   nlohmann::json rows = nlohmann::json::array();
   if (!options.as_json)
@@ -177,6 +186,30 @@ int bench_resident(const ResidentBench& options) {
   }
   if (options.as_json) std::cout << rows.dump(2) << "\n";
   return 0;
+}
+
+}  // namespace
+
+void add_bench_resident(CLI::App& bench, Command& chosen) {
+  auto options = std::make_shared<ResidentBench>();
+  CLI::App* command = bench.add_subcommand(
+      "resident", "sweeps over a batch that stays on the devices, against feeding its minibatches");
+  command
+      ->add_option("--model", options->networks,
+                   "a classifier's name, or lstm; by default mlp, lenet and lstm")
+      ->expected(1);
+  add_devices(*command, options->devices);
+  add_batch(*command, options->batch, "rows of a minibatch, over all devices");
+  command->add_option("--rows", options->rows, "rows of the batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000'000));
+  command->add_option("--epochs", options->epochs, "sweeps over the batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  add_threads(*command, options->threads);
+  add_json(*command, options->as_json);
+  command->footer("Example:  lockstep bench resident --devices 'cpu*2'");
+  command->callback([=, &chosen] { chosen = [=] { return bench_resident(*options); }; });
 }
 
 }  // namespace lockstep

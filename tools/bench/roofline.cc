@@ -56,11 +56,9 @@ double fastest_seconds(const char* type, const std::vector<Literal>& operands, D
 }
 
 double elements_of(const Plan& plan, int slot) {
-  return static_cast<double>(plan.slots[static_cast<std::size_t>(slot)].desc.count());
+  return static_cast<double>(plan.slots[slot].desc.count());
 }
-const Dims& dims_of(const Plan& plan, int slot) {
-  return plan.slots[static_cast<std::size_t>(slot)].desc.dims;
-}
+const Dims& dims_of(const Plan& plan, int slot) { return plan.slots[slot].desc.dims; }
 
 // Products for each element of the images on the filter's first side.
 double taps_of(const Plan& plan, int filter) {

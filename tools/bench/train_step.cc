@@ -21,8 +21,10 @@
 #include "tools/bench/cores_apart.h"
 #include "tools/bench/fed_batch.h"
 #include "tools/bench/networks.h"
+#include "tools/bench/options.h"
 #include "tools/bench/profile.h"
 #include "tools/bench/random_rows.h"
+#include "tools/bench/train_step.h"
 
 namespace lockstep {
 namespace {
@@ -64,7 +66,7 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
 std::size_t most_memory_of_process() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+  return usage.ru_maxrss * 1024;
 }
 
 }  // namespace
@@ -132,11 +134,13 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   return result;
 }
 
-int bench_train_step(const TrainStepBench& options, bool as_json) {
+namespace {
+
+int bench_train_step(const TrainStepBench& options) {
   TrainStepBench asked = options;
-  asked.profile = options.profile && !as_json;
+  asked.profile = options.profile && !options.as_json;
   const TrainStepTimes times = time_train_step(asked);
-  if (as_json) {
+  if (options.as_json) {
     std::cout << nlohmann::json{{"model", options.model},
                                 {"batch", options.batch},
                                 {"devices", options.devices},
@@ -169,6 +173,54 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
     std::cout << "host time of a step: " << std::setprecision(3) << times.host * 1e3 << " ms, "
               << std::setprecision(2) << 100 * times.host / times.median << " %\n";
   return 0;
+}
+
+}  // namespace
+
+void add_bench_train_step(CLI::App& bench, Command& chosen) {
+  auto options = std::make_shared<TrainStepBench>();
+  auto recorded = std::make_shared<std::string>();
+  CLI::App* command = bench.add_subcommand("train-step", "the time of a training step");
+  CLI::Option* model =
+      command->add_option("--model", options->model, "a classifier's name, or lstm")
+          ->capture_default_str();
+  CLI::Option* devices = add_devices(*command, options->devices);
+  add_batch(*command, options->batch, "examples of a step, over all devices");
+  add_threads(*command, options->threads);
+  command->add_option("--steps", options->steps, "number of timed steps")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  command->add_option("--precision", options->precision, "float32, bfloat16 or float16")
+      ->capture_default_str();
+  command->add_flag("--tf32", options->tf32,
+                    "let GPUs round float32 operands of matrix products and convolutions to TF32");
+  command->add_flag("--exact", options->exact,
+                    "compute float32 convolutions directly on CPUs, never by Winograd's method, "
+                    "and fold no batch norm into a convolution");
+  command->add_flag("--bytes", options->bytes, "images are bytes, which the step normalises");
+  command
+      ->add_option("--feed", options->feed,
+                   "where the batch is: resident (on the devices), or copied from the host: ahead "
+                   "(beside the step before) or in_turn (when the step begins)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"resident", "ahead", "in_turn"}));
+  command->add_flag("--profile", options->profile,
+                    "print the time by operator, of one device also its rates");
+  command
+      ->add_option("--against", *recorded,
+                   "take the steps of this file again, which has a line of --json for each; fails "
+                   "if one has become slower by more than a tenth")
+      ->excludes(model)
+      ->excludes(devices);
+  add_json(*command, options->as_json);
+  command->footer(
+      "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
+      "          lockstep bench train-step --against before.json");
+  command->callback([=, &chosen] {
+    chosen = [=] {
+      return recorded->empty() ? bench_train_step(*options) : bench_against(*recorded, *options);
+    };
+  });
 }
 
 }  // namespace lockstep

@@ -107,7 +107,7 @@ void check_results(const StepOptions& options, Session& session, const Literals&
       fail(options.model, ": after the step ", what, " is ", text_of_value(tensor, place), " at ",
            text_of_place(tensor.desc.dims, place), fed, "; nothing is written");
   };
-  const auto replicas = static_cast<std::size_t>(model.replicas);
+  const std::size_t replicas = model.replicas;
   for (std::size_t k = 0; k < replicas; ++k) check_finite("the loss", fetched[k]);
   for (std::size_t i = 0; i < model.gradients.size(); ++i)
     check_finite("the gradient of '" + model.gradients[i].name + "'", fetched[replicas + i]);
@@ -130,7 +130,7 @@ void write_results(const StepOptions& options, Session& session, std::span<const
   write_tensor(options.outputs, options.loss, Literal::scalar(static_cast<float>(loss)));
   for (std::size_t i = 0; i < model.gradients.size(); ++i)
     write_tensor(options.outputs, model.gradients[i].name + "_grad",
-                 copy_of(fetched[static_cast<std::size_t>(replicas) + i]));
+                 copy_of(fetched[replicas + i]));
   std::size_t computed = 0;
   for (const State& state : model.states) {
     if (is_slot(state.kind)) continue;
