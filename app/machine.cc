@@ -44,7 +44,7 @@ std::string date_and_time() {
 std::size_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+  return usage.ru_maxrss * 1024;
 }
 
 }  // namespace lockstep

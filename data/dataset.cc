@@ -74,7 +74,7 @@ std::string names_of_classes(const Dataset& data) {
 std::string generated_by(const DatasetOptions& options) { return entry_of(options).generated; }
 
 void Dataset::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
-  std::vector<uint8_t> bytes(static_cast<std::size_t>(image_values()));
+  std::vector<uint8_t> bytes(image_values());
   read_bytes(index, draw, bytes.data(), label);
   const int64_t plane = height() * width();
   for (int64_t c = 0; c < channels(); ++c)

@@ -107,8 +107,8 @@ Preparation digits_preparation(const DatasetOptions&) {
 
 DigitImages::DigitImages(const DatasetOptions& options) : Dataset(digits_preparation(options)) {
   check(options.size > 0, "a data set of ", options.size, " images");
-  pixels_.resize(static_cast<std::size_t>(options.size) * kSide * kSide);
-  labels_.resize(static_cast<std::size_t>(options.size));
+  pixels_.resize(options.size * kSide * kSide);
+  labels_.resize(options.size);
   const uint64_t stream = options.held_out ? kHeldOutStream : kTrainStream;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     PhiloxSequence random(options.seed, stream + i);

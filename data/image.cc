@@ -60,8 +60,7 @@ PictureHeader read_picture_header(const std::string& path) {
 StoredImage read_stored_image(const std::string& path) {
   const PictureFile file{path, read_file(path)};
   const PictureHeader header = checked_header(file);
-  check_memory(static_cast<std::size_t>(header.height * header.width * bytes_of_pixel(header)),
-               path);
+  check_memory(header.height * header.width * bytes_of_pixel(header), path);
   return {format_of(file).decode(file), header.orientation};
 }
 

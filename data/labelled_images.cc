@@ -19,15 +19,15 @@ constexpr uint64_t kShuffleStream = uint64_t{1} << 40;  // above the streams of 
 int64_t EpochOrder::at(int64_t position) const {
   const int64_t number = position / size_;
   const std::lock_guard lock(mutex_);
-  Epoch& epoch = epochs_[static_cast<std::size_t>(number % 2)];
+  Epoch& epoch = epochs_[number % 2];
   if (number != epoch.number) {
     std::vector<int32_t>& order = epoch.order;
-    order.resize(static_cast<std::size_t>(size_));
+    order.resize(size_);
     std::iota(order.begin(), order.end(), 0);
     shuffle(order, seed_, kShuffleStream + static_cast<uint64_t>(number));
     epoch.number = number;
   }
-  return epoch.order[static_cast<std::size_t>(position % size_)];
+  return epoch.order[position % size_];
 }
 
 LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptions& options)

@@ -46,7 +46,7 @@ class Loader {
   void end_threads();
   void work();
   void seek(int64_t step, std::unique_lock<std::mutex>& lock);
-  Slot& slot(int64_t step) { return slots_[static_cast<std::size_t>(step % kAhead)]; }
+  Slot& slot(int64_t step) { return slots_[step % kAhead]; }
 
   const MinibatchSource& source_;
   std::vector<Slot> slots_;

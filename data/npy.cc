@@ -56,9 +56,7 @@ Dims dims_of(std::string_view header, const std::string& path) {
 Literal read_npy(const std::string& path) {
   const std::string text = read_file(path);
   check(text.size() >= 12 && text.starts_with(kMagic), path, ": not a .npy file");
-  auto byte = [&](std::size_t i) {
-    return static_cast<std::size_t>(static_cast<uint8_t>(text[i]));
-  };
+  auto byte = [&](std::size_t i) -> std::size_t { return static_cast<uint8_t>(text[i]); };
   const bool wide = text[6] > 1;  // since version 2 the header's length has four bytes
   std::size_t start = wide ? 12 : 10;
   std::size_t length = byte(8) + (byte(9) << 8);

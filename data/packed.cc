@@ -90,10 +90,10 @@ std::vector<uint8_t> read_idx(const std::string& path, std::vector<int64_t>& dim
     check(dims[d] > 0 && dims[d] <= (int64_t{1} << 31) / count, path, ": a dimension of ", dims[d]);
     count *= dims[d];
   }
-  check(text.size() == header + static_cast<std::size_t>(count), path, ": has ",
-        text.size() - header, " bytes of data, should have ", count);
+  check(text.size() == header + count, path, ": has ", text.size() - header,
+        " bytes of data, should have ", count);
   std::vector<uint8_t> values;
-  append(values, text, header, static_cast<std::size_t>(count));
+  append(values, text, header, count);
   return values;
 }
 

@@ -23,7 +23,7 @@ bool begins_as_picture(const fs::path& file) {
   std::array<char, 32> first{};
   std::ifstream in(file, std::ios::binary);
   in.read(first.data(), first.size());
-  const std::string_view bytes(first.data(), static_cast<std::size_t>(in.gcount()));
+  const std::string_view bytes(first.data(), in.gcount());
   return std::any_of(picture_formats().begin(), picture_formats().end(),
                      [bytes](const PictureFormat& format) { return format.begins(bytes); });
 }

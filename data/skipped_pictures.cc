@@ -56,7 +56,7 @@ void stand_in(const BadRow& bad, SkippedPictures& skipped,
     const auto count = static_cast<int64_t>(pictures.size());
     for (int64_t tries = 0; tries < count; ++tries) {
       const int64_t place = (bad.place + tries) % count;
-      const int64_t picture = pictures[static_cast<std::size_t>(place)];
+      const int64_t picture = pictures[place];
       if (tried.count(picture) > 0) continue;
       try {
         return read(from, place);

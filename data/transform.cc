@@ -17,7 +17,7 @@ struct Taps {
 // A triangle around the position's centre, as wide as the larger of a source and a result pixel.
 std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t target) {
   const double scale = length / static_cast<double>(target), reach = std::max(1.0, scale);
-  std::vector<Taps> places(static_cast<std::size_t>(target));
+  std::vector<Taps> places(target);
   for (int64_t i = 0; i < target; ++i) {
     const double centre = start + (static_cast<double>(i) + 0.5) * scale;
     const int64_t low = std::max<int64_t>(0, static_cast<int64_t>(std::floor(centre - reach)));
@@ -58,7 +58,7 @@ void resample(const Image& image, const Preparation& to, const Region& region, b
       down.back().first + static_cast<int64_t>(down.back().weights.size());  // rows that are needed
   const int64_t channels = to.channels;
   // Resamples each needed row to its new width, then the columns.
-  std::vector<float> rows(static_cast<std::size_t>((last - first) * to.width * channels));
+  std::vector<float> rows((last - first) * to.width * channels);
   for (int64_t y = first; y < last; ++y)
     for (int64_t x = 0; x < to.width; ++x) {
       const Taps& taps = across[mirror ? to.width - 1 - x : x];

@@ -24,11 +24,9 @@ struct Preparation {
 
   int64_t values() const { return channels * height * width; }
   // A channel's value from 0 to 255 is normalised as value * scale - shift.
-  float scale(int64_t channel) const {
-    return 1 / (255 * deviation[static_cast<std::size_t>(channel)]);
-  }
+  float scale(int64_t channel) const { return 1 / (255 * deviation[channel]); }
   float shift(int64_t channel) const {
-    const auto c = static_cast<std::size_t>(channel);
+    const std::size_t c = channel;
     return mean[c] / deviation[c];
   }
   float normalised(int64_t channel, float value) const {
@@ -36,7 +34,7 @@ struct Preparation {
   }
   // The inverse, to a value from 0 to 1.
   float light(int64_t channel, float normalised) const {
-    const auto c = static_cast<std::size_t>(channel);
+    const std::size_t c = channel;
     return normalised * deviation[c] + mean[c];
   }
 };

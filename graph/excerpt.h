@@ -14,9 +14,9 @@ inline std::pair<std::string, std::string> around_difference(const std::string& 
                                                              std::size_t most) {
   if (a.size() <= most && b.size() <= most) return {a, b};
   const std::size_t both = std::min(a.size(), b.size());
-  const auto at = static_cast<std::size_t>(
+  const std::size_t at =
       std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(both), b.begin()).first -
-      a.begin());
+      a.begin();
   const std::size_t from = at < most / 2 ? 0 : at - most / 2;
   const auto excerpt = [&](const std::string& text) {
     return (from > 0 ? ".." : "") + text.substr(std::min(from, text.size()), most) +

@@ -33,7 +33,7 @@ class InputFile {
 
   bool is_regular() const { return S_ISREG(facts_.st_mode); }
   bool is_pipe() const { return S_ISFIFO(facts_.st_mode); }
-  std::size_t size() const { return static_cast<std::size_t>(facts_.st_size); }
+  std::size_t size() const { return facts_.st_size; }
   std::string kind() const { return file_kind(facts_.st_mode); }
 
   // Some files under /proc claim to be empty, so reads until the end. `before_each` gets the number
@@ -50,7 +50,7 @@ class InputFile {
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got < 0) fail_errno(path_, "read");
       if (got == 0) break;
-      end += static_cast<std::size_t>(got);
+      end += got;
     }
     text.resize(end);
     return text;
@@ -63,7 +63,7 @@ class InputFile {
       if (got < 0) fail_errno(path_, "read");
       check(got > 0, "cannot read ", path_, ": it ends at ", offset, ", ", bytes.size(),
             " bytes early");
-      bytes = bytes.subspan(static_cast<std::size_t>(got));
+      bytes = bytes.subspan(got);
       offset += got;
     }
   }

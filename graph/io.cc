@@ -143,9 +143,9 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
   std::vector<onnx::TensorProto*> tensors = state_tensors(proto);
   std::size_t bytes = 0;
   for (const auto* tensor : tensors)
-    bytes = saturating_add(bytes, static_cast<std::size_t>(element_count(
-                                      Dims(tensor->dims().begin(), tensor->dims().end()))) *
-                                      size_of(static_cast<DType>(tensor->data_type())));
+    bytes =
+        saturating_add(bytes, element_count(Dims(tensor->dims().begin(), tensor->dims().end())) *
+                                  size_of(static_cast<DType>(tensor->data_type())));
   const bool external = bytes > options.inline_limit;
   if (external) check_places_differ(path, path + ".data");
   StagedFile file(path);

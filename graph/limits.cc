@@ -130,7 +130,7 @@ std::size_t parse_bytes(const std::string& text, const std::string& what) {
   const double bytes = std::ldexp(number, std::max(power, 0));
   check(error == std::errc() && end - rest <= 1 && power >= 0 && bytes >= 0 && bytes < 0x1p63, what,
         " '", text, "' is not a number of bytes; write 4096, 64K, 512M or 1.5G");
-  return static_cast<std::size_t>(bytes);
+  return bytes;
 }
 
 }  // namespace lockstep

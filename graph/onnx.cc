@@ -175,9 +175,9 @@ void embed(onnx::TensorProto& proto, const DataPlace& place, const std::string& 
   if (proto.data_location() != onnx::TensorProto::EXTERNAL) return;
   check_tensor(proto, place, what);
   const ExternalData data = external_data(proto, place, what);
-  check_memory(static_cast<std::size_t>(data.length), what);
+  check_memory(data.length, what);
   std::string& bytes = *proto.mutable_raw_data();
-  bytes.resize(static_cast<std::size_t>(data.length));
+  bytes.resize(data.length);
   read_file_part(data.path, data.offset, std::as_writable_bytes(std::span(bytes)));
   proto.clear_data_location();
   proto.clear_external_data();

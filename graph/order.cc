@@ -30,7 +30,7 @@ std::string cycle_text(const onnx::GraphProto& proto, const Stack& stack, int fi
 
 std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const Names& given) {
   std::unordered_map<std::string_view, int> producer;
-  producer.reserve(static_cast<std::size_t>(proto.node_size()));
+  producer.reserve(proto.node_size());
   for (int i = 0; i < proto.node_size(); ++i)
     for (const std::string& name : proto.node(i).output())
       if (!name.empty())

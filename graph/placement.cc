@@ -19,8 +19,7 @@ int replica_at(const Node& node, std::span<const Value> values, Value value) {
   if (node.replica() != kEveryReplica) return node.replica();
   const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);
   if (replicas.empty()) return kEveryReplica;
-  const auto position =
-      static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+  const std::size_t position = std::find(values.begin(), values.end(), value) - values.begin();
   check(position < replicas.size(), node, ": '", node.graph().name(value),
         "' is on none of its replicas");
   return static_cast<int>(replicas[position]);

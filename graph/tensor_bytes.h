@@ -10,7 +10,7 @@ namespace lockstep {
 
 // Throws for a symbolic dimension.
 inline std::size_t bytes_of(const TensorType& type) {
-  return static_cast<std::size_t>(element_count(to_dims(type.shape))) * size_of(type.dtype);
+  return element_count(to_dims(type.shape)) * size_of(type.dtype);
 }
 
 }  // namespace lockstep

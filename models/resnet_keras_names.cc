@@ -170,7 +170,7 @@ class KerasNames {
   void name_node(const Node& node) {
     name_sums_over_replicas(node);
     if (node.replica() == kEveryReplica) return;
-    const auto replica = static_cast<std::size_t>(node.replica());
+    const std::size_t replica = node.replica();
     if (replica >= scopes_.size()) return;  // on an auxiliary device
     if (node.type() == "MomentumSGDUpdate") return name_update(node, replica);
     if (node.type() == "Sum") return name_fork(node, replica);

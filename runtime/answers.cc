@@ -15,7 +15,7 @@ float sum(std::span<const Tensor> numbers) {
 }  // namespace
 
 std::span<const Tensor> Answers::of(std::size_t item) const {
-  const auto replicas = static_cast<std::size_t>(model_->replicas);
+  const std::size_t replicas = model_->replicas;
   return fetched_.subspan(item * replicas, replicas);
 }
 
@@ -37,7 +37,7 @@ std::span<const Tensor> Answers::metric_of_each(std::string_view name) const {
 }
 
 float Answers::loss() const {
-  return sum(fetched_.first(model_->losses.size() * static_cast<std::size_t>(model_->replicas)));
+  return sum(fetched_.first(model_->losses.size() * model_->replicas));
 }
 float Answers::loss(std::string_view name) const { return sum(loss_of_each(name)); }
 float Answers::share_of(std::size_t replica) const {
@@ -67,7 +67,7 @@ std::optional<Answers::Skipped> Answers::skipped() const {
   for (std::size_t k = 0; k < origins.size(); ++k)
     if (const int64_t origin = *origins[k].as<int64_t>(); origin >= 0)
       return Skipped{model_->first_replica + static_cast<int>(k),
-                     model_->gradients.at(static_cast<std::size_t>(origin)).name};
+                     model_->gradients.at(origin).name};
   return Skipped{};
 }
 

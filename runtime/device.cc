@@ -80,7 +80,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       const auto one = item.substr(0, star).find(':');
       int count = parse_count(item.substr(star + 1), text);
       check(count > 0, "'", text, "' names no device");
-      check_number(devices.size() + static_cast<std::size_t>(count), text);
+      check_number(devices.size() + count, text);
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {

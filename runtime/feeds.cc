@@ -18,9 +18,9 @@ bool fits(const Shape& declared, const Dims& dims) {
 
 Tensor rows_from(const Tensor& tensor, const Rows& rows) {
   Tensor some = tensor;
-  const std::size_t row_bytes = tensor.desc.bytes() / static_cast<std::size_t>(tensor.desc.dims[0]);
+  const std::size_t row_bytes = tensor.desc.bytes() / tensor.desc.dims[0];
   some.desc.dims[0] = rows.count;
-  some.data = tensor.as<std::byte>() + static_cast<std::size_t>(rows.first) * row_bytes;
+  some.data = tensor.as<std::byte>() + rows.first * row_bytes;
   return some;
 }
 
@@ -146,7 +146,7 @@ void Feeds::check_one_batch() const {
 
 // Weights each loss by its share of the batch.
 void Feeds::weigh(int64_t batch) {
-  const auto replicas = static_cast<std::size_t>(model_.replicas);
+  const std::size_t replicas = model_.replicas;
   for (int k = 0; k < model_.replicas; ++k) {
     const Rows last = rows_of(batch, k, parts_ - 1);
     const int64_t own = last.first + last.count - rows_of(batch, k, 0).first;
@@ -165,7 +165,7 @@ void Feeds::weigh(int64_t batch) {
 }
 
 void Feeds::set(Role role, float value) {
-  const auto replicas = static_cast<std::size_t>(model_.replicas);
+  const std::size_t replicas = model_.replicas;
   check(role == Role::rate || role == Role::correction, "the step's ", name_of(role),
         role == Role::data ? " is set by its name" : " follows from the rows that are set");
   check(has(role), "the step has no input for the ", name_of(role));

@@ -39,8 +39,7 @@ std::byte* map_pages(std::size_t bytes) {
 // The system clears a page when it is first written, which takes longer than the writing: all cores
 // share it.
 void fill_with_all_cores(std::byte* data, std::size_t bytes, std::byte fill) {
-  const std::size_t threads =
-      std::clamp<std::size_t>(bytes / kWorthAThread, 1, static_cast<std::size_t>(cpu_cores()));
+  const std::size_t threads = std::clamp<std::size_t>(bytes / kWorthAThread, 1, cpu_cores());
   const std::size_t share = rounded_up(bytes / threads, kHugePage);
   std::vector<std::jthread> others;
   for (std::size_t begin = 0; begin < bytes; begin += share) {

@@ -13,7 +13,7 @@ template <class T>
 void shuffle(std::vector<T>& items, uint64_t seed, uint64_t stream) {
   PhiloxSequence random(seed, stream);
   for (std::size_t i = items.size(); i-- > 1;)
-    std::swap(items[i], items[static_cast<std::size_t>(random.below(static_cast<int64_t>(i) + 1))]);
+    std::swap(items[i], items[random.below(static_cast<int64_t>(i) + 1)]);
 }
 
 }  // namespace lockstep

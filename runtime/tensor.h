@@ -31,7 +31,7 @@ struct TensorDesc {
     if (!padded()) return count();
     return count() / dims[1] * (dims[1] + layout.block() - dims[1] % layout.block());
   }
-  std::size_t bytes() const { return static_cast<std::size_t>(places()) * size_of(dtype); }
+  std::size_t bytes() const { return places() * size_of(dtype); }
   bool present() const { return dtype != DType::undefined; }
   friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };

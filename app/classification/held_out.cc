@@ -105,8 +105,8 @@ HeldOut::HeldOut(const ClassificationConfig& config, Session& session)
 
 TestResult HeldOut::test() {
   Tally tally;
-  tally.losses.assign(static_cast<std::size_t>(session_.model().replicas), 0);
-  const auto classes = static_cast<std::size_t>(classes_);
+  tally.losses.assign(session_.model().replicas, 0);
+  const std::size_t classes = classes_;
   tally.confusion.assign(classes, std::vector<int64_t>(classes, 0));
   batches_->skipped().begin_again();
   with_statistics_of_replica_0(session_, [&] { test_own_share(tally); });

@@ -46,7 +46,7 @@ int classify_pictures(TrainedClassifier network, const InferOptions& options) {
   int unreadable = 0;
   for (const std::string& file : files) {
     try {
-      all.push_back(look_at(classifier, file, static_cast<std::size_t>(options.top)));
+      all.push_back(look_at(classifier, file, options.top));
     } catch (const Error& error) {
       std::cout << "  unreadable\n" << std::flush;
       std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";

@@ -44,7 +44,7 @@ std::vector<PictureClassifier::Guess> PictureClassifier::classify(const std::str
   const Tensor scores = executor_->fetches()[0];
   std::vector<Guess> guesses;
   for (int64_t i = 0; i < scores.count(); ++i) {
-    const auto label = static_cast<std::size_t>(i);
+    const std::size_t label = i;
     const float confidence = scores.as<float>()[i];
     check(std::isfinite(confidence), picture, ": the output of the network contains ",
           std::isnan(confidence) ? "nan" : "inf");

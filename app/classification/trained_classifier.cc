@@ -43,7 +43,7 @@ Preparation preparation_of(const TrainingModel& model, const std::string& path) 
   } catch (const std::exception& error) {
     fail(path, ": the metadata 'lockstep.", kPicture, "' is ", said.dump(), ": ", error.what());
   }
-  const auto channels = static_cast<std::size_t>(preparation.channels);
+  const std::size_t channels = preparation.channels;
   bool fits = (channels == 1 || channels == 3) && preparation.mean.size() == channels &&
               preparation.deviation.size() == channels;
   for (int64_t size : {preparation.height, preparation.width, preparation.resize})

@@ -35,8 +35,8 @@ ControlRounds::ControlRounds(const ControlConfig& config, Session& session, int6
       shares_(shares_of(config, session.model())),
       resident_(session),
       policy_(session, kind_, count) {
-  const auto rows = static_cast<std::size_t>(config.rows());
-  batch_.observations.resize(rows * static_cast<std::size_t>(kind_.observations));
+  const std::size_t rows = config.rows();
+  batch_.observations.resize(rows * kind_.observations);
   batch_.actions.resize(rows);
   for (auto* numbers : {&batch_.log_probabilities, &batch_.advantages, &batch_.targets})
     numbers->resize(rows);
@@ -77,18 +77,18 @@ StepResult ControlRounds::run(int64_t round, NotFinite* not_finite) {
 // what they say of the return, as it is.
 void ControlRounds::fill(const Rollout& rollout, const Spread& spread, int64_t round) {
   constexpr double kTiny = 1e-8;
-  const auto values = static_cast<std::size_t>(kind_.observations);
-  const auto first = static_cast<std::size_t>(first_ * config_.steps);
+  const std::size_t values = kind_.observations;
+  const std::size_t first = first_ * config_.steps;
   const int64_t each = config_.rows() / shares_.replicas;
   for (int64_t replica = 0; replica * each < rollout.rows; ++replica) {
-    std::vector<int64_t> order(static_cast<std::size_t>(each));
+    std::vector<int64_t> order(each);
     std::iota(order.begin(), order.end(), replica * each);
     const auto number = static_cast<uint64_t>(session_.model().first_replica + replica);
     shuffle(order, static_cast<uint64_t>(config_.seed),
             kRowOrder | number << 32U | static_cast<uint64_t>(round));
-    std::size_t to = first + static_cast<std::size_t>(replica * each);
+    std::size_t to = first + replica * each;
     for (int64_t row : order) {
-      const auto from = static_cast<std::size_t>(row);
+      const std::size_t from = row;
       std::copy_n(rollout.observations.begin() + static_cast<std::ptrdiff_t>(from * values), values,
                   batch_.observations.begin() + static_cast<std::ptrdiff_t>(to * values));
       batch_.actions[to] = rollout.actions[from];

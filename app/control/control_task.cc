@@ -81,9 +81,9 @@ std::vector<std::pair<std::string, std::string>> ControlTask::changed() {
 
 // What rows and a test's observations take, before a step is built that has to hold them.
 void ControlTask::prepare() {
-  const auto values = static_cast<std::size_t>(config_.kind().observations) + 4;
+  const auto values = config_.kind().observations + 4;
   const auto copies = std::size_t{3};  // collected, in order, on the devices
-  check_memory(static_cast<std::size_t>(config_.rows()) * values * 4 * copies,
+  check_memory(config_.rows() * values * 4 * copies,
                join("the batch of CONTROL.ENVIRONMENTS ", config_.environments,
                     " with CONTROL.STEPS ", config_.steps));
 }

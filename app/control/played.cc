@@ -71,9 +71,9 @@ EpisodeMeans means_of(const std::vector<Episode>& episodes) {
 
 Spread spread_of(Comm* comm, const std::vector<float>& rows, int64_t steps) {
   std::string mine;
-  for (std::size_t first = 0; first < rows.size(); first += static_cast<std::size_t>(steps)) {
+  for (std::size_t first = 0; first < rows.size(); first += steps) {
     double sum = 0, squares = 0;
-    for (std::size_t i = first; i < first + static_cast<std::size_t>(steps); ++i) {
+    for (std::size_t i = first; i < first + steps; ++i) {
       sum += static_cast<double>(rows[i]);
       squares += static_cast<double>(rows[i]) * static_cast<double>(rows[i]);
     }

@@ -17,8 +17,8 @@ std::vector<std::string> of_all_replicas(const std::vector<Replicated>& items) {
 
 PolicyProgram::PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows)
     : session_(session),
-      replicas_(static_cast<std::size_t>(session.model().replicas)),
-      values_(static_cast<std::size_t>(kind.observations)),
+      replicas_(session.model().replicas),
+      values_(kind.observations),
       rows_(rows / session.model().replicas),
       predictors_(predict_on_every_replica(session.model())) {
   check(rows > 0 && rows % session.model().replicas == 0, rows,
@@ -28,8 +28,8 @@ PolicyProgram::PolicyProgram(Session& session, const EnvironmentKind& kind, int6
         " outputs; a policy takes observations and gives log-probabilities and values");
   program_ = session.program(predictors_.graph, of_all_replicas(predictors_.inputs),
                              of_all_replicas(predictors_.outputs), {});
-  log_probabilities_.resize(static_cast<std::size_t>(rows * kind.actions));
-  expected_.resize(static_cast<std::size_t>(rows));
+  log_probabilities_.resize(rows * kind.actions);
+  expected_.resize(rows);
 }
 
 void PolicyProgram::join_rows(std::span<const Tensor> fetched, std::size_t output,
@@ -44,7 +44,7 @@ void PolicyProgram::join_rows(std::span<const Tensor> fetched, std::size_t outpu
 }
 
 Predicted PolicyProgram::predict(std::span<const float> observations) {
-  const auto each = static_cast<std::size_t>(rows_) * values_;
+  const auto each = rows_ * values_;
   check(observations.size() == each * replicas_, observations.size(), " numbers for ", replicas_,
         " replicas with ", rows_, " observations of ", values_);
   const TensorDesc desc{DType::float32, {rows_, static_cast<int64_t>(values_)}};

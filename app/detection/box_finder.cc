@@ -23,7 +23,7 @@ std::vector<std::string> values_of(const std::vector<Replicated>& items) {
 // One replica's row of a tensor.
 Tensor row_of(const Tensor& tensor, std::size_t row) {
   TensorDesc desc = tensor.desc;
-  const std::size_t bytes = desc.bytes() / static_cast<std::size_t>(desc.dims[0]);
+  const std::size_t bytes = desc.bytes() / desc.dims[0];
   desc.dims[0] = 1;
   return {desc, tensor.as<std::byte>() + row * bytes};
 }
@@ -128,8 +128,7 @@ void BoxFinder::look_at(const PictureRounds& rounds, int64_t round, std::span<co
     check(place != form.end(), "the network takes '", input.name, "', which no picture has");
     // A replica without a picture looks at the last one again.
     for (std::size_t k = 0; k < input.values.size(); ++k)
-      feeds.push_back(row_of(tensors[static_cast<std::size_t>(place - form.begin())],
-                             std::min(k, pictures.size() - 1)));
+      feeds.push_back(row_of(tensors[place - form.begin()], std::min(k, pictures.size() - 1)));
   }
   const auto fetched = network.program->run(feeds, session_.run_options(0));
   for (std::size_t k = 0; k < pictures.size(); ++k)

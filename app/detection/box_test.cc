@@ -63,8 +63,7 @@ Image BoxTest::picture_or_blank(std::size_t number) {
     left_out_[number] = error.what();
   }
   const CocoImage& image = pictures_.annotations().images[number];
-  return {image.height, image.width,
-          std::vector<uint8_t>(static_cast<std::size_t>(3 * image.height * image.width))};
+  return {image.height, image.width, std::vector<uint8_t>(3 * image.height * image.width)};
 }
 
 // Drops, on rank 0, also the boxes of pictures that other processes could not read.

@@ -28,8 +28,8 @@ PictureProposals proposals_from(const DetectorConfig& config, const DetectionDat
         "; a network without an RPN needs a file for each, which `lockstep test` of an RPN writes");
   auto boxes = std::make_shared<BoxesOfPictures>();
   for (const std::string& set : sets) {
-    const auto i = static_cast<std::size_t>(
-        std::find(data.datasets.begin(), data.datasets.end(), set) - data.datasets.begin());
+    const std::size_t i =
+        std::find(data.datasets.begin(), data.datasets.end(), set) - data.datasets.begin();
     const auto pictures = open_pictures(config, {set}, sets_key);
     BoxesOfPictures read =
         read_proposals(data.proposal_files.at(i), set, pictures->annotations(), rules);

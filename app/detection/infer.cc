@@ -93,7 +93,7 @@ class PictureDetector {
   FoundBoxes find(const Image& image) { return finder_.find(list_of_pictures({&image, 1})).at(0); }
   std::string name_of(const FoundBox& box) const {
     if (box.kind == 0) return "proposal";
-    const auto place = static_cast<std::size_t>(box.kind - 1);
+    const std::size_t place = box.kind - 1;
     return place < categories_.size() ? categories_[place] : join("class ", box.kind);
   }
 

@@ -53,7 +53,7 @@ void PictureRounds::add_rounds(const PictureSize& padded_size,
   MinibatchForm form{{"data", {DType::float32, image}},
                      {"im_info", {DType::float32, {replicas_, 3}}}};
   if (places_ > 0) form.push_back({"proposals", {DType::float32, {replicas_, places_, 4}}});
-  const auto at_once = static_cast<std::size_t>(replicas_);
+  const std::size_t at_once = replicas_;
   for (std::size_t first = 0; first < pictures.size(); first += at_once) {
     const auto begin = pictures.begin() + static_cast<std::ptrdiff_t>(first);
     const std::size_t count = std::min(at_once, pictures.size() - first);
@@ -64,14 +64,14 @@ void PictureRounds::add_rounds(const PictureSize& padded_size,
 }
 
 std::span<const std::size_t> PictureRounds::pictures(int64_t round) const {
-  return rounds_[static_cast<std::size_t>(round)].pictures;
+  return rounds_[round].pictures;
 }
 
 const PictureSize& PictureRounds::size(int64_t round) const { return sizes_[form(round)]; }
 
 // What is read ahead of the last round has its form.
 std::size_t PictureRounds::form(int64_t round) const {
-  return rounds_[static_cast<std::size_t>(std::min(round, rounds() - 1))].form;
+  return rounds_[std::min(round, rounds() - 1)].form;
 }
 
 PictureScale PictureRounds::scaled(std::size_t picture) const {
@@ -81,7 +81,7 @@ PictureScale PictureRounds::scaled(std::size_t picture) const {
 
 void PictureRounds::read(int64_t round, int64_t item, std::span<const Tensor> tensors) const {
   if (round >= rounds() || item >= static_cast<int64_t>(pictures(round).size())) return;
-  const std::size_t picture = pictures(round)[static_cast<std::size_t>(item)];
+  const std::size_t picture = pictures(round)[item];
   const PictureSize &wanted = list_.sizes[picture], &frame = size(round);
   const Image image = list_.read(picture);
   check(image.height == wanted.height && image.width == wanted.width, "picture ", picture, " is ",
@@ -101,7 +101,7 @@ void PictureRounds::read(int64_t round, int64_t item, std::span<const Tensor> te
 // Places left over hold boxes without an area.
 void PictureRounds::write_proposals_of(std::size_t picture, float* places) const {
   const std::vector<Corners> boxes = list_.proposals(picture);
-  const auto count = std::min<std::size_t>(boxes.size(), static_cast<std::size_t>(places_));
+  const auto count = std::min<std::size_t>(boxes.size(), places_);
   for (std::size_t i = 0; i < count; ++i)
     std::copy(boxes[i].begin(), boxes[i].end(), places + 4 * i);
   std::fill(places + 4 * count, places + 4 * places_, 0.0F);

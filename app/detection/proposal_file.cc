@@ -46,9 +46,9 @@ class StoredBoxes {
   FoundBoxes picture(std::size_t place) const {
     const auto first = values<int64_t>("first");
     const auto corners = values<float>("boxes"), scores = values<float>("scores");
-    const auto end = static_cast<std::size_t>(first[place + 1]);
+    const std::size_t end = first[place + 1];
     FoundBoxes boxes;
-    for (auto i = static_cast<std::size_t>(first[place]); i < end; ++i) {
+    for (std::size_t i = first[place]; i < end; ++i) {
       FoundBox box;
       std::copy_n(corners.data() + 4 * i, 4, box.corners.begin());
       box.score = scores[i];

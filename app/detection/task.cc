@@ -169,9 +169,8 @@ void DetectionTask::check_pictures() const {
   if (config_.train.skip_bad_images) return;
   const auto looker = [](const PictureSet& set, std::vector<std::size_t> numbers) {
     const auto count = static_cast<int64_t>(numbers.size());
-    return PicturesToCheck{count, [&set, numbers = std::move(numbers)](int64_t i) {
-                             set.look_at_header(numbers[static_cast<std::size_t>(i)]);
-                           }};
+    return PicturesToCheck{
+        count, [&set, numbers = std::move(numbers)](int64_t i) { set.look_at_header(numbers[i]); }};
   };
   std::vector<std::size_t> tested(testing_->annotations().images.size());
   std::iota(tested.begin(), tested.end(), std::size_t{0});

@@ -51,15 +51,14 @@ std::string section_of_boxes(const Shown& shown, int64_t iterations) {
   tested.objects.resize(table.categories.size());
   for (const CocoCategory& category : table.categories) tested.classes.push_back(category.name);
   for (const CocoObject& object : table.objects)
-    if (!object.crowd) ++tested.objects[static_cast<std::size_t>(object.category)];
+    if (!object.crowd) ++tested.objects[object.category];
   tested.scenes = shown.scenes({.least_score = tested.least_score});
   const CocoMistakes mistakes =
       find_mistakes(table, shown.found, {.least_score = tested.least_score});
   for (const auto* kind : {&mistakes.wrong, &mistakes.missed})
     for (const CocoMistake& mistake : *kind)
       tested.mistakes.push_back(
-          shown_mistake(mistake, table, shown.found,
-                        shown.pictures.picture(static_cast<std::size_t>(mistake.image))));
+          shown_mistake(mistake, table, shown.found, shown.pictures.picture(mistake.image)));
   tested.mistake_counts = mistakes.counts;
   tested.iteration = iterations;
   tested.pictures = shown.tested();

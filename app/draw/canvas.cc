@@ -13,8 +13,7 @@ void for_each_pixel(cairo_surface_t* surface, int64_t height, int64_t width, con
   unsigned char* bytes = cairo_image_surface_get_data(surface);
   const int64_t stride = cairo_image_surface_get_stride(surface);
   for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x)
-      visit(bytes + y * stride + 4 * x, static_cast<std::size_t>(3 * (y * width + x)));
+    for (int64_t x = 0; x < width; ++x) visit(bytes + y * stride + 4 * x, 3 * (y * width + x));
 }
 
 }  // namespace
@@ -44,8 +43,7 @@ Image Canvas::image() {
   check(cairo_status(cairo()) == CAIRO_STATUS_SUCCESS, "drawing on a picture of ", width_, " x ",
         height_, " pixels: ", cairo_status_to_string(cairo_status(cairo())));
   cairo_surface_flush(surface_.get());
-  Image image{height_, width_,
-              std::vector<uint8_t>(static_cast<std::size_t>(3 * height_ * width_))};
+  Image image{height_, width_, std::vector<uint8_t>(3 * height_ * width_)};
   for_each_pixel(surface_.get(), height_, width_, [&](const unsigned char* pixel, std::size_t at) {
     uint32_t value = 0;
     std::memcpy(&value, pixel, sizeof value);

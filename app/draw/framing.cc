@@ -18,12 +18,10 @@ void check_picture(const Image& image, int64_t times) {
   check(times > 0, "a picture cannot be scaled ", times, " times");
 }
 
-std::size_t byte_of(const Image& image, int64_t y, int64_t x) {
-  return static_cast<std::size_t>(3 * (y * image.width + x));
-}
+std::size_t byte_of(const Image& image, int64_t y, int64_t x) { return 3 * (y * image.width + x); }
 
 Image empty_image(int64_t height, int64_t width) {
-  return {height, width, std::vector<uint8_t>(static_cast<std::size_t>(3 * height * width))};
+  return {height, width, std::vector<uint8_t>(3 * height * width)};
 }
 
 // The mean of the pixels there are of a square of `side`.
@@ -34,8 +32,7 @@ void write_mean(const Image& image, int64_t top, int64_t left, int64_t side, uin
   for (int64_t k = 0; k < 3; ++k) {
     int64_t sum = 0;
     for (int64_t y = top; y < bottom; ++y)
-      for (int64_t x = left; x < right; ++x)
-        sum += image.rgb[byte_of(image, y, x) + static_cast<std::size_t>(k)];
+      for (int64_t x = left; x < right; ++x) sum += image.rgb[byte_of(image, y, x) + k];
     to[k] = static_cast<uint8_t>((sum + count / 2) / count);
   }
 }

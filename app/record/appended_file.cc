@@ -29,7 +29,7 @@ void AppendedFile::append(std::string_view bytes) {
       trouble_ = join("cannot write ", path_, ": ", std::strerror(written < 0 ? errno : ENOSPC));
       return;
     }
-    waiting_.erase(0, static_cast<std::size_t>(written));
+    waiting_.erase(0, written);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMistakeSide = 250;  // shown side by side
 
 const std::string& category_name(const Annotations& truth, int32_t category) {
-  return truth.categories[static_cast<std::size_t>(category)].name;
+  return truth.categories[category].name;
 }
 
 DrawnBox object_box(const Annotations& truth, const CocoObject& object) {
@@ -90,13 +90,13 @@ ShownMistake shown_mistake(const CocoMistake& mistake, const Annotations& truth,
   const Detection* detection = nullptr;
   Corners around{};
   if (mistake.object >= 0) {
-    object = &truth.objects[static_cast<std::size_t>(mistake.object)];
+    object = &truth.objects[mistake.object];
     both.boxes.push_back(object_box(truth, *object));
     both.boxes.back().dashed = true;
     around = both.boxes.back().corners;
   }
   if (mistake.detection >= 0) {
-    detection = &found[static_cast<std::size_t>(mistake.detection)];
+    detection = &found[mistake.detection];
     both.boxes.push_back(detection_box(truth, *detection, options.classes));
     const Corners& corners = both.boxes.back().corners;
     for (std::size_t k = 0; k < 4; ++k)
@@ -107,8 +107,7 @@ ShownMistake shown_mistake(const CocoMistake& mistake, const Annotations& truth,
   both = fitted(cut_out(both, around), std::min(options.side, kMistakeSide));
   const std::string name = detection == nullptr ? "" : category_name(truth, detection->category);
   return {std::move(both.image), std::move(both.boxes), what_of(mistake, truth, object, name),
-          truth.images[static_cast<std::size_t>(mistake.image)].file,
-          detection == nullptr ? -1 : detection->score};
+          truth.images[mistake.image].file, detection == nullptr ? -1 : detection->score};
 }
 
 }  // namespace lockstep

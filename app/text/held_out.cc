@@ -46,7 +46,7 @@ HeldOutText::HeldOutText(const TextCorpus& corpus, int64_t length, Session& sess
 void HeldOutText::fill(std::size_t row, int64_t* characters) const {
   const std::vector<uint8_t>& text = corpus_.held_out();
   for (int64_t i = 0; i < length_; ++i) {  // what lies behind the text does not count
-    const auto place = static_cast<std::size_t>(rows_[row].first + i);
+    const std::size_t place = rows_[row].first + i;
     characters[i] = place < text.size() ? text[place] : 0;
   }
 }
@@ -54,7 +54,7 @@ void HeldOutText::fill(std::size_t row, int64_t* characters) const {
 double HeldOutText::loss_of(std::size_t row, const float* prob) const {
   double loss = 0;
   for (int64_t i = rows_[row].from; i < rows_[row].end; ++i) {
-    const auto next = static_cast<std::size_t>(rows_[row].first + i + 1);
+    const std::size_t next = rows_[row].first + i + 1;
     const float p = prob[i * corpus_.vocabulary().size() + corpus_.held_out()[next]];
     loss -= std::log(std::max(static_cast<double>(p), 1e-30));
     if (std::isnan(p)) return std::nan("");
@@ -65,7 +65,7 @@ double HeldOutText::loss_of(std::size_t row, const float* prob) const {
 // The losses of its replicas, so that sums do not depend on processes.
 void HeldOutText::test_own_share(std::vector<double>& losses) {
   const int64_t first = session_.model().first_replica * batch_, of_all = replicas_ * batch_;
-  std::vector<int64_t> characters(static_cast<std::size_t>(here_ * batch_ * length_));
+  std::vector<int64_t> characters(here_ * batch_ * length_);
   std::vector<Tensor> feeds;
   for (int64_t k = 0; k < here_; ++k)
     feeds.push_back({{DType::int64, {batch_, length_}}, characters.data() + k * batch_ * length_});
@@ -83,18 +83,17 @@ void HeldOutText::test_own_share(std::vector<double>& losses) {
   for (int64_t round = 0; round * of_all < rows; ++round) {
     const auto row_of = [&](int64_t i) { return round * of_all + first + i; };
     for (int64_t i = 0; i < here_ * batch_; ++i)  // the last round repeats rows from the start
-      fill(static_cast<std::size_t>(row_of(i) % rows), characters.data() + i * length_);
+      fill(row_of(i) % rows, characters.data() + i * length_);
     const auto fetched = program_->run(feeds, session_.run_options(0));
     for (int64_t i = 0; i < here_ * batch_ && row_of(i) < rows; ++i)
-      losses[static_cast<std::size_t>(i / batch_)] +=
-          loss_of(static_cast<std::size_t>(row_of(i)),
-                  fetched[static_cast<std::size_t>(i / batch_)].as<float>() +
-                      i % batch_ * length_ * corpus_.vocabulary().size());
+      losses[i / batch_] +=
+          loss_of(row_of(i), fetched[i / batch_].as<float>() +
+                                 i % batch_ * length_ * corpus_.vocabulary().size());
   }
 }
 
 TextScore HeldOutText::test() {
-  std::vector<double> losses(static_cast<std::size_t>(here_), 0);
+  std::vector<double> losses(here_, 0);
   test_own_share(losses);
   if (session_.comm()) {
     std::ostringstream mine;

@@ -78,7 +78,7 @@ int64_t TextSampler::drawn(double temperature, double random) const {
 std::string TextSampler::after(const std::string& prompt, const SampleOptions& options) {
   for (std::size_t i = 0; i < dims_.size(); ++i) {
     check_memory(TensorDesc{DType::float32, dims_[i]}.bytes(), "a state of the network");
-    states_[i].assign(static_cast<std::size_t>(element_count(dims_[i])), 0.0F);
+    states_[i].assign(element_count(dims_[i]), 0.0F);
   }
   read(prompt);
   PhiloxSequence random(options.seed, kSamples + options.draw);

@@ -26,8 +26,7 @@ NamedNumbers numbers_with(double loss, const TextScore& score) {
 void check_row_memory(const TextConfig& config) {
   constexpr int64_t kBatches = 4, kTensors = 2, kBytes = 8;
   check_memory(
-      static_cast<std::size_t>(kBatches * kTensors * kBytes * config.batch_size *
-                               config.network.length),
+      kBatches * kTensors * kBytes * config.batch_size * config.network.length,
       join("TRAIN.BATCH_SIZE ", config.batch_size, " rows of DATA.LENGTH ", config.network.length));
 }
 

@@ -160,7 +160,7 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     choices_.clear();
     std::optional<NameScope> scope;
-    if (const auto merged = static_cast<std::size_t>(options_.merge_scope); merged > 1)
+    if (const std::size_t merged = options_.merge_scope; merged > 1)
       scope.emplace(one, join("allreduce_", b / merged));
     const Bucket& bucket = buckets[b];
     if (bucket.size() == 1 && options_.pieces == 1)

@@ -11,9 +11,7 @@
 namespace lockstep {
 namespace {
 
-std::string bytes(double number) {
-  return text_of_bytes(static_cast<std::size_t>(std::llround(number)));
-}
+std::string bytes(double number) { return text_of_bytes(std::llround(number)); }
 
 std::string line_of(const char* when, const char* what, const std::vector<int64_t>& sizes) {
   const SizeStatistics of = statistics_of(sizes);
@@ -43,7 +41,7 @@ std::vector<std::string> packing_summary(const Buckets& buckets,
   for (const GradientSize& gradient : gradients) before.push_back(gradient.bytes());
   for (const Bucket& bucket : buckets) {
     after.push_back(0);
-    for (int i : bucket) after.back() += gradients[static_cast<std::size_t>(i)].bytes();
+    for (int i : bucket) after.back() += gradients[i].bytes();
   }
   return {line_of("before", "gradient", before), line_of("after", "bucket", after)};
 }

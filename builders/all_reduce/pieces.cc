@@ -83,7 +83,7 @@ std::vector<Value> Pieces::broadcast(Value value, const std::vector<int>& replic
 }
 
 std::vector<int64_t> equal_lengths(int64_t length, int64_t count) {
-  std::vector<int64_t> lengths(static_cast<std::size_t>(count), length / count);
+  std::vector<int64_t> lengths(count, length / count);
   lengths.back() += length % count;
   return lengths;
 }

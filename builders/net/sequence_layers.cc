@@ -43,7 +43,7 @@ Value side_by_side(Net& net, Value y, bool batch_first, const Site& site) {
 }
 
 Value state_of(const std::vector<Value>& given, int64_t layer) {
-  return given.empty() ? none : given[static_cast<std::size_t>(layer)];
+  return given.empty() ? none : given[layer];
 }
 
 RecurrentOutputs stack(Net& net, Cell cell, Value x, int64_t hidden, const RecurrentLayer& options,

@@ -68,7 +68,7 @@ const ResidentLoad& ResidentBatch::load(const std::map<std::string, Tensor>& inp
   const auto write = [&](const std::string& name, int64_t replica, const Rows& rows) {
     const Tensor part = rows_from(inputs.at(name), rows);
     const State* state = model.find_state(resident_state(name));
-    session_.state().write_first(state->values[static_cast<std::size_t>(replica)], part);
+    session_.state().write_first(state->values[replica], part);
     bytes_ += part.desc.bytes();
   };
   for (int64_t k = 0; k < model.replicas; ++k) {

@@ -16,10 +16,8 @@ void check_rows(const Chopped& chopped, const Tensor& tensor) {
 
 // `count` rows from row `from` of `source` become rows of `target` from `to` on.
 void copy_rows(const Tensor& source, int64_t from, int64_t count, Literal& target, int64_t to) {
-  const std::size_t row = source.desc.bytes() / static_cast<std::size_t>(source.desc.dims[0]);
-  std::memcpy(target.bytes().data() + static_cast<std::size_t>(to) * row,
-              source.as<std::byte>() + static_cast<std::size_t>(from) * row,
-              static_cast<std::size_t>(count) * row);
+  const std::size_t row = source.desc.bytes() / source.desc.dims[0];
+  std::memcpy(target.bytes().data() + to * row, source.as<std::byte>() + from * row, count * row);
 }
 
 Literal of_rows(const Tensor& like, int64_t rows) {

@@ -52,7 +52,7 @@ class Cutter {
       if (!maker->op()->collective) return process_of(maker->replica());
       const auto outputs = maker->outputs();
       const auto at = std::find(outputs.begin(), outputs.end(), value) - outputs.begin();
-      return process_of(group_of(*maker)[static_cast<std::size_t>(at)]);
+      return process_of(group_of(*maker)[at]);
     }
     auto owner = owners_.find(whole_.name(value));
     return owner == owners_.end() ? kEveryProcess : process_of(owner->second);

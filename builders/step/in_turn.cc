@@ -47,8 +47,7 @@ Literal kept_of_elements(const Node& node) {
   const std::vector<float> kept = node.attributes().numbers(kKept, {});
   const std::vector<int64_t> elements = node.attributes().integers(kElements, {});
   std::vector<float> all;
-  for (std::size_t s = 0; s < kept.size(); ++s)
-    all.insert(all.end(), static_cast<std::size_t>(elements.at(s)), kept[s]);
+  for (std::size_t s = 0; s < kept.size(); ++s) all.insert(all.end(), elements.at(s), kept[s]);
   return Literal::of<float>(all, {static_cast<int64_t>(all.size())});
 }
 
@@ -67,12 +66,11 @@ void expand_turns(GraphCopy& copied, const Node& node) {
     const Value before = copy(graph, sum, site(k, "before"));
     const Value kept =
         mul(graph, before, graph.constant(site(k, "share"), shares), site(k, "kept"));
-    sum = add(graph, kept, own[static_cast<std::size_t>(k)], site(k, "sum"));
+    sum = add(graph, kept, own[k], site(k, "sum"));
   }
   for (int k = 0; k < replicas; ++k) {
     const ReplicaScope scope(graph, k);
-    copied.set(node.outputs()[static_cast<std::size_t>(k)],
-               k + 1 == replicas ? sum : copy(graph, sum, site(k, "copy")));
+    copied.set(node.outputs()[k], k + 1 == replicas ? sum : copy(graph, sum, site(k, "copy")));
   }
 }
 

@@ -56,7 +56,7 @@ class Repetition {
 
   void add(int part) {
     here_.clear();
-    if (!one_.early.empty()) here_ = one_.early.at(static_cast<std::size_t>(part));
+    if (!one_.early.empty()) here_ = one_.early.at(part);
     NameScope scope(graph_, scope_of_part(part));
     OneReplica::Part made;
     const OneReplica::Part& first = one_.parts[0];
@@ -98,7 +98,7 @@ class Repetition {
 Value value_in_part(OneReplica& one, Value first, int part) {
   Graph& graph = one.graph;
   one.early.resize(std::max(one.early.size(), static_cast<std::size_t>(part) + 1));
-  ValuesOfPart& here = one.early[static_cast<std::size_t>(part)];
+  ValuesOfPart& here = one.early[part];
   NameScope scope(graph, scope_of_part(part));
   for (const Net::Named& input : one.parts[0].inputs)
     if (!here.contains(input.value.id))

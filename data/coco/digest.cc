@@ -22,7 +22,7 @@ void add_shape(LongDigest& all, const Annotations& table, const CocoObject& obje
     all.add_list(part_of(table.coordinates, polygon));
   all.add(object.mask >= 0);
   if (object.mask >= 0) {
-    const RunLengths& mask = table.masks[static_cast<std::size_t>(object.mask)];
+    const RunLengths& mask = table.masks[object.mask];
     all.add(mask.height);
     all.add(mask.width);
     all.add_list(std::span(mask.counts));

@@ -71,10 +71,9 @@ class CategoryScorer {
     const auto ignored = [&](std::size_t g) {
       return objects[g]->crowd || outside(objects[g]->area, area);
     };
-    const auto counted =
-        static_cast<std::size_t>(std::stable_partition(order_.begin(), order_.end(),
-                                                       [&](std::size_t g) { return !ignored(g); }) -
-                                 order_.begin());
+    const std::size_t counted = std::stable_partition(order_.begin(), order_.end(),
+                                                      [&](std::size_t g) { return !ignored(g); }) -
+                                order_.begin();
     wanted_[area] += counted;
     const std::size_t first = judged_[area].size();
     for (std::size_t d = 0; d < detections.size(); ++d)
@@ -128,8 +127,8 @@ class CategoryScorer {
     scores_.recall[scores_.recall_place(at, category_, area, limit)] =
         recalls_.empty() ? 0 : recalls_.back();
     for (std::size_t r = 0; r < kRecalls; ++r) {
-      const auto place = static_cast<std::size_t>(
-          std::lower_bound(recalls_.begin(), recalls_.end(), recall_wanted(r)) - recalls_.begin());
+      const std::size_t place =
+          std::lower_bound(recalls_.begin(), recalls_.end(), recall_wanted(r)) - recalls_.begin();
       scores_.precision[scores_.precision_place(at, r, category_, area, limit)] =
           place < precisions_.size() ? precisions_[place] : 0;
     }
@@ -155,9 +154,7 @@ std::pair<int64_t, std::size_t> turn_of(const Annotations& truth, std::size_t im
 std::vector<std::size_t> best_first(const Annotations& truth,
                                     const std::vector<Detection>& detections,
                                     std::vector<std::size_t> chosen) {
-  const auto turn = [&](std::size_t place) {
-    return turn_of(truth, static_cast<std::size_t>(detections[place].image));
-  };
+  const auto turn = [&](std::size_t place) { return turn_of(truth, detections[place].image); };
   std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
     if (detections[a].image != detections[b].image) return turn(a) < turn(b);
     return detections[a].score > detections[b].score;
@@ -268,10 +265,10 @@ CocoScores evaluate_boxes(const Annotations& truth, const std::vector<Detection>
   CocoScores scores(categories);
   std::vector<std::vector<std::size_t>> of_category(categories);
   for (std::size_t i = 0; i < detections.size(); ++i)
-    of_category[static_cast<std::size_t>(detections[i].category)].push_back(i);
+    of_category[detections[i].category].push_back(i);
   const std::vector<std::size_t> images = images_by_id(truth);
   parallel_for(static_cast<int64_t>(categories), 1, threads, [&](int64_t begin, int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+    for (std::size_t k = begin; k < static_cast<std::size_t>(end); ++k)
       score_category(scores, k, truth, detections, images, std::move(of_category[k]));
   });
   return scores;

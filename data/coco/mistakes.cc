@@ -41,7 +41,7 @@ class MistakenImage {
 
  private:
   void judge(int64_t place) {
-    const Detection& detection = detections_[static_cast<std::size_t>(place)];
+    const Detection& detection = detections_[place];
     const auto of_class = [&](std::size_t i) {
       return objects_[i].category == detection.category && !objects_[i].crowd;
     };
@@ -51,7 +51,7 @@ class MistakenImage {
     const NearestObject free =
         nearest(detection, [&](std::size_t i) { return of_class(i) && !taken_[i]; });
     if (free.overlap >= kFinds) {
-      taken_[static_cast<std::size_t>(free.object)] = true;
+      taken_[free.object] = true;
       return;
     }
     const NearestObject crowd = nearest(detection, [&](std::size_t i) {
@@ -138,13 +138,11 @@ std::string_view name_of(MistakeKind kind) {
 
 CocoMistakes find_mistakes(const Annotations& truth, const std::vector<Detection>& detections,
                            const MistakeOptions& options) {
-  const auto score = [&](int64_t place) {
-    return detections[static_cast<std::size_t>(place)].score;
-  };
+  const auto score = [&](int64_t place) { return detections[place].score; };
   std::vector<std::vector<int64_t>> of_image(truth.images.size());
   for (std::size_t i = 0; i < detections.size(); ++i)
     if (is_counted(detections[i], options.least_score))
-      of_image[static_cast<std::size_t>(detections[i].image)].push_back(static_cast<int64_t>(i));
+      of_image[detections[i].image].push_back(static_cast<int64_t>(i));
   CocoMistakes mistakes;
   for (std::size_t image = 0; image < of_image.size(); ++image) {
     std::stable_sort(of_image[image].begin(), of_image[image].end(),
@@ -157,9 +155,7 @@ CocoMistakes find_mistakes(const Annotations& truth, const std::vector<Detection
                    [&](const CocoMistake& a, const CocoMistake& b) {
                      return score(a.detection) > score(b.detection);
                    });
-  const auto size = [&](const CocoMistake& mistake) {
-    return truth.objects[static_cast<std::size_t>(mistake.object)].area;
-  };
+  const auto size = [&](const CocoMistake& mistake) { return truth.objects[mistake.object].area; };
   std::stable_sort(mistakes.missed.begin(), mistakes.missed.end(),
                    [&](const CocoMistake& a, const CocoMistake& b) { return size(a) > size(b); });
   keep_first(mistakes.wrong, options.most);

@@ -22,7 +22,7 @@ std::vector<double> coverage(const std::vector<const CocoObject*>& objects,
   const std::size_t width = proposals.size();
   for (std::size_t pair = 0; pair < std::min(objects.size(), width); ++pair) {
     const auto best = std::max_element(overlaps.begin(), overlaps.end());
-    const auto place = static_cast<std::size_t>(best - overlaps.begin());
+    const std::size_t place = best - overlaps.begin();
     const std::size_t object = place / width, proposal = place % width;
     covered[object] = *best;
     for (std::size_t p = 0; p < width; ++p) overlaps[object * width + p] = -1;
@@ -61,13 +61,11 @@ ProposalRecall evaluate_proposals(const Annotations& truth, const std::vector<De
                                   int limit, int threads) {
   const std::size_t images = truth.images.size();
   std::vector<std::vector<const Detection*>> of_image(images);
-  for (const Detection& proposal : proposals)
-    of_image[static_cast<std::size_t>(proposal.image)].push_back(&proposal);
+  for (const Detection& proposal : proposals) of_image[proposal.image].push_back(&proposal);
   std::vector<Coverage> covered(images);
   parallel_for(static_cast<int64_t>(images), 1, threads, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      covered[i] = coverage_by_area(truth.objects_of(i), std::move(of_image[i]),
-                                    static_cast<std::size_t>(limit));
+    for (std::size_t i = begin; i < static_cast<std::size_t>(end); ++i)
+      covered[i] = coverage_by_area(truth.objects_of(i), std::move(of_image[i]), limit);
   });
   ProposalRecall result{limit, {}, {}};
   for (std::size_t area = 0; area < kCocoAreas; ++area) {

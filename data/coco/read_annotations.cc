@@ -25,8 +25,7 @@ void find_swapped(CocoCategory& category) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!names[i].starts_with("left_")) continue;
     const auto other = std::find(names.begin(), names.end(), "right_" + names[i].substr(5));
-    if (other != names.end())
-      category.swap.emplace_back(i, static_cast<std::size_t>(other - names.begin()));
+    if (other != names.end()) category.swap.emplace_back(i, other - names.begin());
   }
 }
 
@@ -188,7 +187,7 @@ class AnnotationReader {
     for (std::size_t i = 0; i < objects.size(); ++i) {
       objects[i].image = place(images_, image_ids_[i], objects[i], "image");
       objects[i].category = place(categories_, category_ids_[i], objects[i], "category");
-      ++first[static_cast<std::size_t>(objects[i].image) + 1];
+      ++first[objects[i].image + 1];
       check_mask_size(objects[i]);
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
@@ -198,8 +197,8 @@ class AnnotationReader {
 
   void check_mask_size(const CocoObject& object) const {
     if (object.mask < 0) return;
-    const RunLengths& mask = table_.masks[static_cast<std::size_t>(object.mask)];
-    const CocoImage& image = table_.images[static_cast<std::size_t>(object.image)];
+    const RunLengths& mask = table_.masks[object.mask];
+    const CocoImage& image = table_.images[object.image];
     check(mask.height == image.height && mask.width == image.width, "annotation ", object.id,
           ": 'segmentation' is a mask of ", mask.height, " x ", mask.width, ", but image ",
           image.id, " is ", image.height, " high and ", image.width, " wide");

@@ -19,11 +19,10 @@ void write_results(const std::string& path, const Annotations& of,
     put("[");
     for (std::size_t i = 0; i < detections.size(); ++i) {
       const Detection& each = detections[i];
-      const ordered_json out{
-          {"image_id", of.images[static_cast<std::size_t>(each.image)].id},
-          {"category_id", of.categories[static_cast<std::size_t>(each.category)].id},
-          {"bbox", each.bbox},
-          {"score", each.score}};
+      const ordered_json out{{"image_id", of.images[each.image].id},
+                             {"category_id", of.categories[each.category].id},
+                             {"bbox", each.bbox},
+                             {"score", each.score}};
       put(i == 0 ? "\n" : ",\n");
       put(out.dump());
     }

@@ -32,7 +32,7 @@ ordered_json numbers(const std::vector<float>& pool, PoolPart part) {
 
 ordered_json segmentation(const Annotations& table, const CocoObject& object) {
   if (object.mask >= 0) {
-    const RunLengths& mask = table.masks[static_cast<std::size_t>(object.mask)];
+    const RunLengths& mask = table.masks[object.mask];
     return {{"size", {mask.height, mask.width}}, {"counts", encode_run_lengths(mask.counts)}};
   }
   ordered_json polygons = ordered_json::array();
@@ -43,8 +43,8 @@ ordered_json segmentation(const Annotations& table, const CocoObject& object) {
 
 ordered_json of_object(const Annotations& table, const CocoObject& object) {
   ordered_json out{{"id", object.id},
-                   {"image_id", table.images[static_cast<std::size_t>(object.image)].id},
-                   {"category_id", table.categories[static_cast<std::size_t>(object.category)].id},
+                   {"image_id", table.images[object.image].id},
+                   {"category_id", table.categories[object.category].id},
                    {"bbox", object.bbox},
                    {"area", object.area},
                    {"iscrowd", object.crowd ? 1 : 0}};

@@ -59,8 +59,8 @@ PictureScale DetectionBatches::scaled(const Kept& kept, std::size_t scale) const
 // Groups are those of the largest scale; at another one a group's shape covers the same pictures.
 void DetectionBatches::choose() {
   const std::size_t scales = options_.scales.size();
-  const auto largest = static_cast<std::size_t>(
-      std::max_element(options_.scales.begin(), options_.scales.end()) - options_.scales.begin());
+  const std::size_t largest =
+      std::max_element(options_.scales.begin(), options_.scales.end()) - options_.scales.begin();
   std::vector<PictureSize> sizes;
   for (const Kept& kept : kept_) {
     const PictureScale scale = scaled(kept, largest);
@@ -76,7 +76,7 @@ void DetectionBatches::choose() {
   shapes_.assign(scales, std::vector<PictureSize>(chosen.shapes.size()));
   for (std::size_t s = 0; s < scales; ++s)
     for (std::size_t i = 0; i < kept_.size(); ++i) {
-      PictureSize& shape = shapes_[s][static_cast<std::size_t>(groups_[i])];
+      PictureSize& shape = shapes_[s][groups_[i]];
       const PictureScale scale = scaled(kept_[i], s);
       shape = {std::max(shape.height, padded(scale.height, options_.stride)),
                std::max(shape.width, padded(scale.width, options_.stride))};
@@ -104,14 +104,13 @@ void DetectionBatches::pad_all(const std::vector<PictureSize>& sizes, std::size_
 
 std::size_t DetectionBatches::scale_of(int64_t step) const {
   PhiloxSequence random(options_.seed, kScaleStream + static_cast<uint64_t>(step));
-  return static_cast<std::size_t>(random.below(static_cast<int64_t>(options_.scales.size())));
+  return random.below(static_cast<int64_t>(options_.scales.size()));
 }
 
 std::size_t DetectionBatches::form(int64_t step) const {
-  const auto group = static_cast<std::size_t>(order_->step(step).group);
+  const std::size_t group = order_->step(step).group;
   const PictureSize& shape = shapes_[scale_of(step)][group];
-  return static_cast<std::size_t>(std::find(all_shapes_.begin(), all_shapes_.end(), shape) -
-                                  all_shapes_.begin());
+  return std::find(all_shapes_.begin(), all_shapes_.end(), shape) - all_shapes_.begin();
 }
 
 std::string DetectionBatches::text() const {
@@ -147,13 +146,12 @@ void DetectionBatches::list_forms() {
 void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
   const PictureOrder::Step own = order_->step(step);
   const std::size_t scale = scale_of(step);
-  const PictureSize size = shapes_[scale][static_cast<std::size_t>(own.group)];
+  const PictureSize size = shapes_[scale][own.group];
   const auto read_picture = [&](const OrderedPicture& picture) {
-    write(kept_[static_cast<std::size_t>(picture.picture)], picture.mirrored, scale, size, item,
-          tensors);
+    write(kept_[picture.picture], picture.mirrored, scale, size, item, tensors);
   };
   const int64_t place = options_.first + item;
-  const OrderedPicture& wanted = own.pictures[static_cast<std::size_t>(place)];
+  const OrderedPicture& wanted = own.pictures[place];
   try {
     read_picture(wanted);
   } catch (const NoMemory&) {
@@ -168,9 +166,7 @@ void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> 
          std::count(groups_.begin(), groups_.end(), own.group),
          error.what()},
         skipped_, [&](int64_t from) { return pictures_of_group(from, own.group); },
-        [&](int64_t from, int64_t at) {
-          read_picture(order_->step(from).pictures[static_cast<std::size_t>(at)]);
-        });
+        [&](int64_t from, int64_t at) { read_picture(order_->step(from).pictures[at]); });
   }
 }
 
@@ -198,7 +194,7 @@ void DetectionBatches::write(const Kept& kept, bool mirror, std::size_t scale,
   for (int64_t place = 0; place < options_.places; ++place) {
     const int64_t at = item * options_.places + place;
     const bool used = place < static_cast<int64_t>(kept.boxes.size());
-    const TrainingBox box = used ? kept.boxes[static_cast<std::size_t>(place)] : TrainingBox{};
+    const TrainingBox box = used ? kept.boxes[place] : TrainingBox{};
     const Corners corners =
         used && mirror ? mirrored(box.corners, static_cast<float>(image.width)) : box.corners;
     std::copy(corners.begin(), corners.end(), tensors[kBoxes].as<float>() + 4 * at);
@@ -218,7 +214,7 @@ void DetectionBatches::write_proposals(const Kept& kept, bool mirror, float widt
       std::min<int64_t>(static_cast<int64_t>(boxes.size()), options_.proposal_places);
   std::fill_n(to, 4 * options_.proposal_places, 0.0F);
   for (int64_t i = 0; i < count; ++i) {
-    const Corners& box = boxes[static_cast<std::size_t>(i)];
+    const Corners& box = boxes[i];
     const Corners corners = mirror ? mirrored(box, width) : box;
     std::copy(corners.begin(), corners.end(), to + 4 * i);
   }

@@ -17,9 +17,8 @@ PictureOrder::PictureOrder(std::vector<int32_t> groups, const OrderOptions& opti
     : groups_(std::move(groups)), options_(options) {
   check(!groups_.empty(), "there is no picture to train on");
   check(options.batch >= 1, "a step of ", options.batch, " pictures");
-  counts_.resize(static_cast<std::size_t>(*std::max_element(groups_.begin(), groups_.end())) + 1);
-  for (int32_t group : groups_)
-    counts_[static_cast<std::size_t>(group)] += options.mirrored ? 2 : 1;
+  counts_.resize(*std::max_element(groups_.begin(), groups_.end()) + 1);
+  for (int32_t group : groups_) counts_[group] += options.mirrored ? 2 : 1;
 }
 
 // Of a group's entries, `count` in each epoch, whole steps are made as soon as they can be.
@@ -53,14 +52,13 @@ std::vector<OrderedPicture> PictureOrder::permutation(int64_t epoch) const {
 // The group's entries that no step before `epoch` took: the last of the epochs before. They are of
 // one epoch, but for a group with fewer entries than a step takes.
 std::vector<OrderedPicture> PictureOrder::waiting(int32_t group, int64_t epoch) const {
-  const int64_t count = counts_[static_cast<std::size_t>(group)];
-  auto left = static_cast<std::size_t>(epoch * count % options_.batch);
+  const int64_t count = counts_[group];
+  std::size_t left = epoch * count % options_.batch;
   std::vector<OrderedPicture> last_first;
   while (last_first.size() < left) {
     const std::vector<OrderedPicture> entries = permutation(--epoch);
     for (std::size_t i = entries.size(); i-- > 0 && last_first.size() < left;)
-      if (groups_[static_cast<std::size_t>(entries[i].picture)] == group)
-        last_first.push_back(entries[i]);
+      if (groups_[entries[i].picture] == group) last_first.push_back(entries[i]);
   }
   return {last_first.rbegin(), last_first.rend()};
 }
@@ -72,8 +70,8 @@ std::shared_ptr<const PictureOrder::Epoch> PictureOrder::make(int64_t number) co
   for (std::size_t group = 0; group < counts_.size(); ++group)
     queues.push_back(waiting(static_cast<int32_t>(group), number));
   for (const OrderedPicture& entry : permutation(number)) {
-    const int32_t group = groups_[static_cast<std::size_t>(entry.picture)];
-    std::vector<OrderedPicture>& queue = queues[static_cast<std::size_t>(group)];
+    const int32_t group = groups_[entry.picture];
+    std::vector<OrderedPicture>& queue = queues[group];
     queue.push_back(entry);
     if (static_cast<int64_t>(queue.size()) < options_.batch) continue;
     epoch->steps.push_back({group, std::move(queue)});
@@ -86,7 +84,7 @@ PictureOrder::Step PictureOrder::step(int64_t number) const {
   const int64_t epoch = epoch_of(number);
   const std::lock_guard lock(mutex_);
   if (!last_ || last_->number != epoch) last_ = make(epoch);
-  return last_->steps[static_cast<std::size_t>(number - first_step_of(epoch))];
+  return last_->steps[number - first_step_of(epoch)];
 }
 
 }  // namespace lockstep

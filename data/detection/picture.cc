@@ -40,7 +40,7 @@ class Rows {
       : image_(image), columns_(std::move(columns)) {}
 
   const float* row(int64_t number) {
-    Kept& kept = kept_[static_cast<std::size_t>(number % 2)];
+    Kept& kept = kept_[number % 2];
     if (kept.number != number) interpolate(number, kept);
     return kept.values.data();
   }
@@ -55,7 +55,7 @@ class Rows {
     kept.number = number;
     const std::size_t width = columns_.size();
     kept.values.resize(3 * width);
-    const uint8_t* pixels = &image_.rgb[static_cast<std::size_t>(number * image_.width * 3)];
+    const uint8_t* pixels = &image_.rgb[number * image_.width * 3];
     for (std::size_t x = 0; x < width; ++x) {
       const Between& at = columns_[x];
       const uint8_t *a = pixels + 3 * at.first, *b = pixels + 3 * at.second;
@@ -96,10 +96,10 @@ void write_picture(const Image& image, const PictureScale& scale, const PictureR
   if (rules.mirrored) mirror(columns, image.width);
   Rows rows(image, std::move(columns));
   for (int64_t y = 0; y < scale.height; ++y) {
-    const Between& at = lines[static_cast<std::size_t>(y)];
+    const Between& at = lines[y];
     const float *above = rows.row(at.first), *below = rows.row(at.second);
     for (int64_t c = 0; c < 3; ++c) {
-      const float mean = rules.means[static_cast<std::size_t>(c)], share = at.share;
+      const float mean = rules.means[c], share = at.share;
       const float *a = above + c * scale.width, *b = below + c * scale.width;
       float* out = to.data + (c * to.height + y) * to.width;
       for (int64_t x = 0; x < scale.width; ++x) out[x] = a[x] + share * (b[x] - a[x]) - mean;

@@ -27,13 +27,13 @@ Environments::Environments(const EnvironmentKind& kind, const EnvironmentsOption
             options.first + options.count <= kMostEnvironments,
         options.count, " environments from number ", options.first,
         " on, should be at least 1 and at most ", kMostEnvironments);
-  const auto count = static_cast<std::size_t>(options.count);
+  const std::size_t count = options.count;
   all_.resize(count);
   steps_.resize(count);
-  observations_.resize(count * static_cast<std::size_t>(kind_.observations));
+  observations_.resize(count * kind_.observations);
   reached_ = observations_;
   for (int64_t i = 0; i < options.count; ++i) {
-    One& one = all_[static_cast<std::size_t>(i)];
+    One& one = all_[i];
     one.world = kind_.make();
     begin(number_of(i), one);
     observe(i, observations_);
@@ -48,13 +48,13 @@ void Environments::begin(int64_t number, One& one) {
 }
 
 std::span<float> Environments::row(std::vector<float>& rows, int64_t index) const {
-  const auto values = static_cast<std::size_t>(kind_.observations);
-  return std::span(rows).subspan(static_cast<std::size_t>(index) * values, values);
+  const std::size_t values = kind_.observations;
+  return std::span(rows).subspan(index * values, values);
 }
 
 void Environments::observe(int64_t index, std::vector<float>& rows) {
   const std::span<float> values = row(rows, index);
-  const One& one = all_[static_cast<std::size_t>(index)];
+  const One& one = all_[index];
   one.world->observe(values);
   for (std::size_t v = 0; v < values.size(); ++v)
     check(std::isfinite(values[v]), kind_.name, " number ", number_of(index), ", episode ",
@@ -66,9 +66,9 @@ std::span<const Environments::Step> Environments::step(std::span<const int64_t> 
         " environments");
   ended_.clear();
   for (int64_t i = 0; i < count(); ++i) {
-    One& one = all_[static_cast<std::size_t>(i)];
-    Step& step = steps_[static_cast<std::size_t>(i)];
-    const Environment::Moved moved = one.world->move(actions[static_cast<std::size_t>(i)]);
+    One& one = all_[i];
+    Step& step = steps_[i];
+    const Environment::Moved moved = one.world->move(actions[i]);
     ++one.steps;
     one.sum += moved.reward;
     step = {moved.reward, moved.over, !moved.over && one.steps >= kind_.time_limit};
@@ -89,14 +89,14 @@ std::vector<double> Environments::state(int64_t environment) const {
   check(environment >= options_.first && environment < options_.first + options_.count, kind_.name,
         " number ", environment, " is not one of ", options_.count, " from number ", options_.first,
         " on");
-  return all_[static_cast<std::size_t>(environment - options_.first)].world->state();
+  return all_[environment - options_.first].world->state();
 }
 
 std::string Environments::text() const {
   std::ostringstream out;
   out << std::setprecision(17);
   for (int64_t i = 0; i < count(); ++i) {
-    const One& one = all_[static_cast<std::size_t>(i)];
+    const One& one = all_[i];
     out << number_of(i) << " " << one.episode << " " << one.steps << " " << one.sum;
     for (double number : one.world->state()) out << " " << number;
     out << "\n";
@@ -107,7 +107,7 @@ std::string Environments::text() const {
 void Environments::restore(const std::string& text) {
   std::istringstream lines(text);
   for (int64_t i = 0; i < count(); ++i) {
-    One& one = all_[static_cast<std::size_t>(i)];
+    One& one = all_[i];
     std::string line;
     std::getline(lines, line);
     std::istringstream in(line);

@@ -10,7 +10,7 @@ GreedyResult play_greedily(const EnvironmentKind& kind, Predictor& policy,
   Environments environments(
       kind,
       {.seed = options.seed, .held_out = true, .first = options.first, .count = options.count});
-  const auto count = static_cast<std::size_t>(options.count);
+  const std::size_t count = options.count;
   GreedyResult result;
   result.episodes.resize(count);
   std::vector<bool> done(count);
@@ -20,13 +20,13 @@ GreedyResult play_greedily(const EnvironmentKind& kind, Predictor& policy,
   for (std::size_t left = count; left > 0;) {
     const Predicted predicted = policy.predict(environments.observations());
     for (std::size_t e = 0; e < count; ++e) {
-      const auto all = static_cast<std::size_t>(kind.actions);
+      const std::size_t all = kind.actions;
       const auto scores = predicted.log_probabilities.subspan(e * all, all);
       actions[e] = std::max_element(scores.begin(), scores.end()) - scores.begin();
     }
     environments.step(actions);
     for (const Episode& episode : environments.ended()) {
-      const auto e = static_cast<std::size_t>(episode.environment - options.first);
+      const std::size_t e = episode.environment - options.first;
       if (done[e]) continue;
       done[e] = true;
       result.episodes[e] = episode;

@@ -17,19 +17,19 @@ Collector::Collector(Environments& environments, Predictor& policy, const Collec
     : environments_(environments), policy_(policy), options_(options) {
   check(options.steps >= 1, "a rollout of ", options.steps, " steps");
   rollout_.rows = environments.count() * options.steps;
-  const auto rows = static_cast<std::size_t>(rollout_.rows);
-  rollout_.observations.resize(rows * static_cast<std::size_t>(environments.kind().observations));
+  const std::size_t rows = rollout_.rows;
+  rollout_.observations.resize(rows * environments.kind().observations);
   rollout_.actions.resize(rows);
   for (auto* numbers :
        {&rollout_.log_probabilities, &rollout_.values, &rollout_.advantages, &next_values_})
     numbers->resize(rows);
-  drawn_.resize(static_cast<std::size_t>(environments.count()));
+  drawn_.resize(environments.count());
   rewards_.resize(rows);
   ends_ = std::make_unique<bool[]>(rows);
 }
 
 void Collector::draw(int64_t position, const Predicted& predicted) {
-  const auto actions = static_cast<std::size_t>(environments_.kind().actions);
+  const std::size_t actions = environments_.kind().actions;
   for (std::size_t e = 0; e < drawn_.size(); ++e) {
     const uint64_t stream = kActions + static_cast<uint64_t>(environments_.first()) + e;
     const double drawn =
@@ -47,7 +47,7 @@ void Collector::draw(int64_t position, const Predicted& predicted) {
 // The rows of step t, before it is taken.
 void Collector::take(int64_t t, const Predicted& predicted) {
   const EnvironmentKind& kind = environments_.kind();
-  const auto values = static_cast<std::size_t>(kind.observations);
+  const std::size_t values = kind.observations;
   const std::span<const float> seen = environments_.observations();
   for (int64_t e = 0; e < environments_.count(); ++e) {
     const auto row = at(e, t), from = static_cast<std::size_t>(e);
@@ -55,8 +55,7 @@ void Collector::take(int64_t t, const Predicted& predicted) {
                 rollout_.observations.begin() + static_cast<std::ptrdiff_t>(row * values));
     rollout_.actions[row] = drawn_[from];
     rollout_.log_probabilities[row] =
-        predicted.log_probabilities[from * static_cast<std::size_t>(kind.actions) +
-                                    static_cast<std::size_t>(drawn_[from])];
+        predicted.log_probabilities[from * kind.actions + drawn_[from]];
     rollout_.values[row] = predicted.values[from];
     if (t > 0 && !ends_[at(e, t - 1)]) next_values_[at(e, t - 1)] = predicted.values[from];
   }
@@ -93,7 +92,7 @@ const Rollout& Collector::collect(int64_t number) {
 }
 
 void Collector::add_advantages() {
-  const auto steps = static_cast<std::size_t>(options_.steps);
+  const std::size_t steps = options_.steps;
   for (int64_t e = 0; e < environments_.count(); ++e) {
     const std::size_t first = at(e, 0);
     const auto of = [&](const auto& numbers) { return std::span(numbers).subspan(first, steps); };

@@ -44,9 +44,7 @@ class Collector {
   void take(int64_t t, const Predicted& predicted);
   void add_results(int64_t t, std::span<const Environments::Step> results);
   void add_advantages();
-  std::size_t at(int64_t environment, int64_t t) const {
-    return static_cast<std::size_t>(environment * options_.steps + t);
-  }
+  std::size_t at(int64_t environment, int64_t t) const { return environment * options_.steps + t; }
 
   Environments& environments_;
   Predictor& policy_;

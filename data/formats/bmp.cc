@@ -40,7 +40,7 @@ class Runs {
       : code_(code),
         layout_(layout),
         short_(layout.packing == BmpLayout::kRuns4),
-        cells_(static_cast<std::size_t>(layout.height * layout.width)) {}
+        cells_(layout.height * layout.width) {}
 
   // Pixels that nothing is said about have colour 0. False if the code ends before the picture.
   bool unpack() {
@@ -71,7 +71,7 @@ class Runs {
 
   void put(unsigned colour) {
     if (x_ < layout_.width && y_ < layout_.height)
-      cells_[static_cast<std::size_t>(y_ * layout_.width + x_)] = static_cast<char>(colour);
+      cells_[y_ * layout_.width + x_] = static_cast<char>(colour);
     ++x_;
   }
 
@@ -149,11 +149,11 @@ void write_row(std::string_view row, const BmpLayout& layout, uint8_t* rgb) {
 
 Image image_of(const Raster& raster, const BmpLayout& layout, const PictureFile& file) {
   Image image{layout.height, layout.width, {}};
-  image.rgb.resize(static_cast<std::size_t>(3 * layout.height * layout.width));
+  image.rgb.resize(3 * layout.height * layout.width);
   const Palette palette = palette_of(file, layout);
   for (int64_t y = 0; y < layout.height; ++y) {
     const std::string_view row = raster.row(layout.top_down ? y : layout.height - 1 - y);
-    uint8_t* const rgb = &image.rgb[static_cast<std::size_t>(3 * layout.width * y)];
+    uint8_t* const rgb = &image.rgb[3 * layout.width * y];
     if (layout.has_palette())
       check(write_palette_row(row.data(), static_cast<unsigned>(raster.bits), palette, rgb,
                               layout.width),

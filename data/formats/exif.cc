@@ -74,8 +74,8 @@ Image turned(Image image, int orientation) {
     for (int64_t left = 0; left < result.width; left += kSquare)
       for (int64_t y = top; y < std::min(top + kSquare, result.height); ++y)
         for (int64_t x = left; x < std::min(left + kSquare, result.width); ++x)
-          std::memcpy(&result.rgb[static_cast<std::size_t>(3 * (y * result.width + x))],
-                      &image.rgb[static_cast<std::size_t>(start + y * down + x * right)], 3);
+          std::memcpy(&result.rgb[3 * (y * result.width + x)],
+                      &image.rgb[start + y * down + x * right], 3);
   return result;
 }
 

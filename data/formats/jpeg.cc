@@ -112,8 +112,8 @@ class JpegReader {
     jpeg_start_decompress(&info_);
     image_.height = info_.output_height;
     image_.width = info_.output_width;
-    image_.rgb.resize(static_cast<std::size_t>(3 * image_.height * image_.width));
-    line_.resize(static_cast<std::size_t>(4 * image_.width));
+    image_.rgb.resize(3 * image_.height * image_.width);
+    line_.resize(4 * image_.width);
     while (info_.output_scanline < info_.output_height) {
       const std::size_t row = std::size_t{3} * info_.output_width * info_.output_scanline;
       uint8_t* target = cmyk ? line_.data() : &image_.rgb[row];

@@ -25,7 +25,7 @@ int64_t number_at(std::string_view bytes, std::size_t at) {
 std::string_view exif_in_chunks(std::string_view bytes) {
   constexpr std::size_t kAround = 12;
   for (std::size_t at = kStart; at + kAround <= bytes.size();) {
-    const auto size = static_cast<std::size_t>(number_at(bytes, at));
+    const std::size_t size = number_at(bytes, at);
     if (bytes.substr(at + 4, 4) == "eXIf") return bytes.substr(at + 8, size);
     at += kAround + size;
   }
@@ -76,12 +76,11 @@ class PngReader {
     ask_for_rgb();
     image_.height = png_get_image_height(png_, info_);
     image_.width = png_get_image_width(png_, info_);
-    const auto row = static_cast<std::size_t>(3 * image_.width);
+    const std::size_t row = 3 * image_.width;
     if (png_get_rowbytes(png_, info_) != row) png_error(png_, "not three bytes a pixel");
-    image_.rgb.resize(row * static_cast<std::size_t>(image_.height));
+    image_.rgb.resize(row * image_.height);
     for (int pass = 0; pass < passes_; ++pass)
-      for (int64_t y = 0; y < image_.height; ++y)
-        png_read_row(png_, &image_.rgb[row * static_cast<std::size_t>(y)], nullptr);
+      for (int64_t y = 0; y < image_.height; ++y) png_read_row(png_, &image_.rgb[row * y], nullptr);
     return true;
   }
 

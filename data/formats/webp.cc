@@ -61,7 +61,7 @@ PictureHeader webp_header(const PictureFile& file) {
 Image decode_webp(const PictureFile& file) {
   const PictureHeader header = webp_header(file);
   Image image{header.height, header.width, {}};
-  image.rgb.resize(static_cast<std::size_t>(3 * header.height * header.width));
+  image.rgb.resize(3 * header.height * header.width);
   WebPDecoderConfig config;
   check(WebPInitDecoderConfig(&config) != 0, file.path,
         ": libwebp is of another version than Lockstep was built with; build Lockstep again");

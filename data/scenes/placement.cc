@@ -53,11 +53,10 @@ CocoBox bounds_of_all(const std::vector<Outline>& outlines) {
 }
 
 RunLengths mask_of(const std::vector<Outline>& outlines, int64_t side) {
-  std::vector<bool> inside(static_cast<std::size_t>(side * side));  // column by column
+  std::vector<bool> inside(side * side);  // column by column
   for (const Outline& outline : outlines)
     fill(outline, side, side, [&](int64_t row, int64_t first, int64_t last) {
-      for (int64_t column = first; column < last; ++column)
-        inside[static_cast<std::size_t>(column * side + row)] = true;
+      for (int64_t column = first; column < last; ++column) inside[column * side + row] = true;
     });
   RunLengths runs{side, side, {0}};
   for (bool pixel : inside) {
@@ -102,7 +101,7 @@ ScenePlan plan_scene(PhiloxSequence& random, int64_t side) {
     plan.crowd = any_crowd(plan.crowd_shape, side, random);
     taken.push_back(bounds_of_all(plan.crowd));
   }
-  const auto wanted = static_cast<std::size_t>(2 + random.below(7));
+  const std::size_t wanted = 2 + random.below(7);
   for (int tries = 0; plan.objects.size() < wanted && (tries < kTries || plan.objects.size() < 2);
        ++tries) {
     const SceneShape shape = any_shape(random);

@@ -36,7 +36,7 @@ double apart(const Colour& a, const Colour& b) {
 
 // Bands of triangular waves in three directions.
 Canvas textured_ground(const Colour& base, PhiloxSequence& random) {
-  Canvas canvas(static_cast<std::size_t>(kSceneSide * kSceneSide), base);
+  Canvas canvas(kSceneSide * kSceneSide, base);
   for (int wave = 0; wave < 3; ++wave) {
     const double along = random.uniform(-0.08, 0.08), across = random.uniform(-0.08, 0.08);
     const double phase = random.uniform(), height = random.uniform(8, 24);
@@ -47,7 +47,7 @@ Canvas textured_ground(const Colour& base, PhiloxSequence& random) {
         const double at =
             along * static_cast<double>(column) + across * static_cast<double>(row) + phase;
         const double level = height * (4 * std::abs(at - std::floor(at) - 0.5) - 1);
-        Colour& pixel = canvas[static_cast<std::size_t>(row * kSceneSide + column)];
+        Colour& pixel = canvas[row * kSceneSide + column];
         for (std::size_t c = 0; c < 3; ++c) pixel[c] += tint[c] * level;
       }
   }
@@ -102,7 +102,7 @@ Scenes::Scenes(const SceneOptions& options) : options_(options) {
   arrow.swap = {{1, 2}, {3, 4}};
   annotations_.first_object.push_back(0);
   for (int64_t i = 0; i < options.count; ++i) {
-    PhiloxSequence random(options.seed, stream_of(options, static_cast<std::size_t>(i)));
+    PhiloxSequence random(options.seed, stream_of(options, i));
     append_scene(annotations_, plan_scene(random, kSceneSide), kSceneSide);
   }
 }
@@ -114,7 +114,7 @@ Image Scenes::picture(std::size_t scene) const {
   for (const CocoObject& object : annotations_.objects_of(scene)) {
     const Colour colour = colour_on(ground, random);
     if (object.mask >= 0)
-      paint(canvas, annotations_.masks[static_cast<std::size_t>(object.mask)], colour);
+      paint(canvas, annotations_.masks[object.mask], colour);
     else
       paint(canvas, outline_in(annotations_, annotations_.polygons[object.polygons.first]), colour);
   }

@@ -60,8 +60,8 @@ void TextBatches::read(int64_t step, int64_t item, std::span<const Tensor> tenso
   int64_t* characters = tensors[0].as<int64_t>() + item * options_.length;
   int64_t* labels = tensors[1].as<int64_t>() + item * options_.length;
   for (int64_t i = 0; i < options_.length; ++i) {
-    characters[i] = text_[static_cast<std::size_t>(start + i)];
-    labels[i] = text_[static_cast<std::size_t>(start + i + 1)];
+    characters[i] = text_[start + i];
+    labels[i] = text_[start + i + 1];
   }
 }
 

@@ -21,7 +21,7 @@ class Vocabulary {
   bool has(char byte) const { return ids_[static_cast<uint8_t>(byte)] >= 0; }
   // Of a byte that it has.
   uint8_t id(char byte) const { return static_cast<uint8_t>(ids_[static_cast<uint8_t>(byte)]); }
-  char byte(int64_t id) const { return bytes_[static_cast<std::size_t>(id)]; }
+  char byte(int64_t id) const { return bytes_[id]; }
 
   // The text as numbers. Throws naming the place of a byte that it lacks.
   std::vector<uint8_t> encode(const JoinedText& text) const;

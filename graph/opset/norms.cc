@@ -50,7 +50,7 @@ void write_rms_norm(NewerNode& node) {
   const std::size_t rank = node.shape(0).size();
   const int64_t first = normal_axis(node, node.attributes().integer("axis", -1), rank);
   const float epsilon = node.attributes().number("epsilon", 1e-5F);
-  std::vector<int64_t> axes(rank - static_cast<std::size_t>(first));
+  std::vector<int64_t> axes(rank - first);
   std::iota(axes.begin(), axes.end(), first);
   // 16-bit floats are squared as float32: stash_type's default.
   const DType given = node.dtype();

@@ -26,7 +26,7 @@ std::vector<int64_t> pads_of_every_axis(const NewerNode& node) {
   std::vector<int64_t> pads(2 * rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     pads[axes[i]] = given[i];
-    pads[rank + static_cast<std::size_t>(axes[i])] = given[axes.size() + i];
+    pads[rank + axes[i]] = given[axes.size() + i];
   }
   return pads;
 }
@@ -40,7 +40,7 @@ Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begi
   if (size < 1) fail(node.description(), ": mode wrap of an axis of size ", size);
   const int64_t before = (std::max<int64_t>(begin, 0) + size - 1) / size;
   const int64_t after = (std::max<int64_t>(end, 0) + size - 1) / size;
-  const std::vector<Value> copies(static_cast<std::size_t>(before + 1 + after), x);
+  const std::vector<Value> copies(before + 1 + after, x);
   const Value all = copies.size() == 1 ? x : node.add("Concat", copies, {{"axis", axis}});
   return sliced(node, all, axis, before * size - begin, (before + 1) * size + end);
 }
@@ -60,7 +60,7 @@ void split_into_parts(NewerNode& node) {
   if (parts > std::max<int64_t>(size, 1))
     fail(node.description(), ": ", size, " elements cannot be split into ", parts, " parts");
   const int64_t part = (size + parts - 1) / parts;
-  std::vector<int64_t> sizes(static_cast<std::size_t>(parts), part);
+  std::vector<int64_t> sizes(parts, part);
   sizes.back() = size - part * (parts - 1);
   if (sizes.back() < 0)
     fail(node.description(), ": ", size, " elements cannot be split into ", parts, " parts of ",
@@ -124,7 +124,7 @@ void center_crop_or_pad(NewerNode& node) {
     if (more < 0) x = sliced(node, x, axis, -more / 2, -more / 2 + wanted[i]);
     if (more <= 0) continue;
     pads[axis] = more / 2;
-    pads[rank + static_cast<std::size_t>(axis)] = more - more / 2;
+    pads[rank + axis] = more - more / 2;
   }
   node.become("Pad", {x, node.vector(pads)});
 }

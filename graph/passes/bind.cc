@@ -56,7 +56,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
     symbols.learn(name, replica_of(graph, value, owners), graph.shape(value), dims);
   }
   Graph bound(graph.ops(), graph.name());
-  std::vector<bool> is_target(static_cast<std::size_t>(graph.value_count()), false);
+  std::vector<bool> is_target(graph.value_count(), false);
   for (Value target : targets) is_target[target.id] = true;
   for (Value input : graph.inputs()) {
     if (graph.literal(input)) continue;  // already a constant

@@ -6,9 +6,7 @@
 namespace lockstep {
 
 GraphCopy::GraphCopy(const Graph& from, const std::function<bool(Value input)>& takes)
-    : from_(from),
-      to_(from.ops(), from.name()),
-      here_(static_cast<std::size_t>(from.value_count())) {
+    : from_(from), to_(from.ops(), from.name()), here_(from.value_count()) {
   to_.inherit_origins();
   for (Value input : from.inputs())
     if (!from.literal(input) && (!takes || takes(input)))

@@ -22,7 +22,7 @@ void append_text(std::string& text, const std::string& part) {
 class Numbers {
  public:
   Numbers(const Graph& graph, const std::vector<std::vector<Value>>& alike)
-      : graph_(graph), of_(static_cast<std::size_t>(graph.value_count()), kNone) {
+      : graph_(graph), of_(graph.value_count(), kNone) {
     for (const std::vector<Value>& values : alike) {
       const int number = next_++;
       for (Value value : values) of(value) = number;
@@ -39,7 +39,7 @@ class Numbers {
  private:
   static constexpr int kNone = -1;
 
-  int& of(Value value) { return of_[static_cast<std::size_t>(value.id)]; }
+  int& of(Value value) { return of_[value.id]; }
 
   void number_leaf(Value value) {
     if (of(value) != kNone) return;

@@ -20,7 +20,7 @@ Marks followers_of(const Graph& graph, const Marks& marked) {
   for (std::size_t i = 0; i < marked.size(); ++i)
     for (Value input : graph.node(static_cast<int>(i)).inputs())
       if (auto maker = input ? graph.producer(input) : std::nullopt) {
-        const auto at = static_cast<std::size_t>(maker->index());
+        const std::size_t at = maker->index();
         if (marked[at] || follows[at]) follows[i] = true;
       }
   return follows;
@@ -32,7 +32,7 @@ Marks leaders_to(const Graph& graph, const Marks& marked) {
     for (Value output : graph.node(static_cast<int>(i)).outputs())
       if (output)
         for (int user : graph.consumers(output)) {
-          const auto at = static_cast<std::size_t>(user);
+          const std::size_t at = user;
           if (marked[at] || leads[at]) leads[i] = true;
         }
   return leads;
@@ -41,8 +41,7 @@ Marks leaders_to(const Graph& graph, const Marks& marked) {
 void move_to_end(Graph& graph, const Marks& moves) {
   std::vector<int> order(moves.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_partition(order.begin(), order.end(),
-                        [&](int index) { return !moves[static_cast<std::size_t>(index)]; });
+  std::stable_partition(order.begin(), order.end(), [&](int index) { return !moves[index]; });
   graph.reorder(order);
 }
 
@@ -68,8 +67,8 @@ std::vector<int> last_communication(const Graph& graph, const NodeTest& communic
 }
 
 void postpone(Graph& graph, const std::vector<int>& nodes) {
-  Marks moves(static_cast<std::size_t>(graph.node_count()), false);
-  for (int node : nodes) moves[static_cast<std::size_t>(node)] = true;
+  Marks moves(graph.node_count(), false);
+  for (int node : nodes) moves[node] = true;
   const Marks follow = followers_of(graph, moves);
   for (std::size_t i = 0; i < moves.size(); ++i)
     if (follow[i]) moves[i] = true;

@@ -25,9 +25,7 @@ std::vector<Value> copy_nodes(const Graph& from, Graph& to, std::vector<Value> h
   return outputs;
 }
 
-std::vector<Value> no_values(const Graph& graph) {
-  return std::vector<Value>(static_cast<std::size_t>(graph.value_count()));
-}
+std::vector<Value> no_values(const Graph& graph) { return std::vector<Value>(graph.value_count()); }
 
 // The state behind each input of the inference graph, by the input's name.
 std::map<std::string, const State*> states_by_input(const TrainingModel& model) {

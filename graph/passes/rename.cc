@@ -8,8 +8,8 @@ class Renaming {
  public:
   Renaming(const Graph& from, const NewNames& names)
       : from_(from), names_(names), to_(from.ops(), from.name()) {
-    here_.resize(static_cast<std::size_t>(from.value_count()));
-    to_.reserve(static_cast<std::size_t>(from.node_count()), here_.size());
+    here_.resize(from.value_count());
+    to_.reserve(from.node_count(), here_.size());
   }
 
   Graph run() {
@@ -25,7 +25,7 @@ class Renaming {
   }
 
  private:
-  Value& of(Value value) { return here_[static_cast<std::size_t>(value.id)]; }
+  Value& of(Value value) { return here_[value.id]; }
 
   const std::string& name(Value value) const { return names_.of(from_.name(value)); }
 

@@ -18,10 +18,10 @@ class Replication {
   Replication(const Graph& one, int replicas, const std::string& scope)
       : one_(one), all_(one.ops(), one.name()), replicas_(replicas) {
     for (int k = 0; k < replicas; ++k) prefixes_.push_back(on_replica(scope, k, ""));
-    made_.resize(at(one.value_count()) * at(replicas));
-    is_output_.resize(at(one.value_count()), false);
-    for (Value output : one.outputs()) is_output_[at(output.id)] = true;
-    all_.reserve(at(one.node_count()) * at(replicas), made_.size());
+    made_.resize(int64_t{one.value_count()} * replicas);
+    is_output_.resize(one.value_count(), false);
+    for (Value output : one.outputs()) is_output_[output.id] = true;
+    all_.reserve(int64_t{one.node_count()} * replicas, made_.size());
   }
 
   Graph run() {
@@ -38,7 +38,7 @@ class Replication {
       if (node.op()->collective)
         join_copies(node);
       else
-        copy(node, for_first[at(index)] ? 1 : replicas_);
+        copy(node, for_first[index] ? 1 : replicas_);
     }
     for (Value output : one_.outputs())
       for (int k = 0; k < replicas_; ++k) all_.output(of(output, k));
@@ -46,33 +46,32 @@ class Replication {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  Value& of(Value value, int k) { return made_[at(value.id) * at(replicas_) + at(k)]; }
-  std::string name(Value value, int k) const { return prefixes_[at(k)] + one_.name(value); }
+  Value& of(Value value, int k) { return made_[int64_t{value.id} * replicas_ + k]; }
+  std::string name(Value value, int k) const { return prefixes_[k] + one_.name(value); }
 
   // Nodes used only by broadcasts from replica 0, directly or through such nodes.
   std::vector<bool> only_for_first() const {
-    std::vector<bool> found(at(one_.node_count()), false);
+    std::vector<bool> found(one_.node_count(), false);
     for (int index = one_.node_count() - 1; index >= 0; --index) {
       int users = 0;
       bool all = true;
       for (Value output : one_.node(index).outputs()) {
         if (!output) continue;
-        all = all && !is_output_[at(output.id)];
+        all = all && !is_output_[output.id];
         for (int user : one_.consumers(output)) {
           ++users;
-          all = all && (one_.node(user).op()->takes_first || found[at(user)]);
+          all = all && (one_.node(user).op()->takes_first || found[user]);
         }
       }
-      found[at(index)] = all && users > 0 && !one_.node(index).op()->collective;
+      found[index] = all && users > 0 && !one_.node(index).op()->collective;
     }
     return found;
   }
 
   bool all_users_in(Value value, const std::vector<bool>& nodes) const {
     const std::vector<int>& users = one_.consumers(value);
-    return !users.empty() && !is_output_[at(value.id)] &&
-           std::all_of(users.begin(), users.end(), [&](int user) { return nodes[at(user)]; });
+    return !users.empty() && !is_output_[value.id] &&
+           std::all_of(users.begin(), users.end(), [&](int user) { return nodes[user]; });
   }
 
   void copy(const Node& node, int replicas) {
@@ -81,7 +80,7 @@ class Replication {
       ReplicaScope replica(all_, k);
       std::vector<Value> inputs;
       for (Value input : node.inputs()) inputs.push_back(input ? of(input, k) : none);
-      Graph::Names names{prefixes_[at(k)] + node.name(), {}};
+      Graph::Names names{prefixes_[k] + node.name(), {}};
       for (Value output : node.outputs()) names.outputs.push_back(output ? name(output, k) : "");
       const Node made = all_.take(node, inputs, names);
       for (std::size_t i = 0; i < node.outputs().size(); ++i)
@@ -101,8 +100,8 @@ class Replication {
     Graph::Names names{node.name(), {}};
     for (int k = 0; k < replicas_; ++k) names.outputs.push_back(name(result, k));
     const Node made = all_.take(node, inputs, names);
-    for (int k = 0; k < replicas_; ++k) of(result, k) = made.outputs()[at(k)];
-    std::vector<int64_t> replicas(at(replicas_));
+    for (int k = 0; k < replicas_; ++k) of(result, k) = made.outputs()[k];
+    std::vector<int64_t> replicas(replicas_);
     std::iota(replicas.begin(), replicas.end(), 0);
     const auto [attribute, value] = replicas_attribute(replicas);
     all_.set_attribute(made.index(), attribute, value);

@@ -12,8 +12,6 @@
 namespace lockstep {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 // A state on one replica.
 struct Member {
   std::string name;
@@ -33,10 +31,10 @@ class SharePass {
             const std::vector<std::string>& fetched)
       : graph_(graph),
         updates_(updates),
-        fetched_(at(graph.value_count()), false),
-        stands_for_(at(graph.value_count())) {
-    for (int id = 0; id < graph.value_count(); ++id) stands_for_[at(id)] = {id};
-    for (const std::string& name : fetched) fetched_[at(graph.at(name).id)] = true;
+        fetched_(graph.value_count(), false),
+        stands_for_(graph.value_count()) {
+    for (int id = 0; id < graph.value_count(); ++id) stands_for_[id] = {id};
+    for (const std::string& name : fetched) fetched_[graph.at(name).id] = true;
     std::map<std::string, std::string> made;
     for (const Binding& update : updates) made[update.state] = update.value;
     for (const auto& names : common.feeds)
@@ -106,7 +104,7 @@ class SharePass {
       for (const Member& member : group.members) shared.insert(member.name);
     kept_ = fetched_;
     for (const Binding& update : updates_)
-      if (!shared.contains(update.state)) kept_[at(graph_.at(update.value).id)] = true;
+      if (!shared.contains(update.state)) kept_[graph_.at(update.value).id] = true;
   }
 
   void number() {
@@ -118,14 +116,14 @@ class SharePass {
     }
     numbers_ = equal_values(graph_, alike);
   }
-  int number_of(Value value) const { return numbers_[at(value.id)]; }
+  int number_of(Value value) const { return numbers_[value.id]; }
 
   bool may_share(const Group& group) const {
     const Member& first = group.first();
     if (!first.held && !first.made) return false;
     for (const Member& member : group.members) {
       if ((member.held && !first.held) || bool(member.made) != bool(first.made)) return false;
-      if (member.held && (!is_input(member.held) || fetched_[at(member.held.id)] ||
+      if (member.held && (!is_input(member.held) || fetched_[member.held.id] ||
                           graph_.type(member.held) != graph_.type(first.held)))
         return false;
       if (member.made && is_seen(member.made)) return false;
@@ -136,9 +134,9 @@ class SharePass {
   // Whether others than nodes read it or another result of its node: then the node must stay.
   bool is_seen(Value value) const {
     const auto maker = graph_.producer(value);
-    if (!maker) return fetched_[at(value.id)];
+    if (!maker) return fetched_[value.id];
     return std::ranges::any_of(maker->outputs(),
-                               [&](Value made) { return made && fetched_[at(made.id)]; });
+                               [&](Value made) { return made && fetched_[made.id]; });
   }
   bool stays_equal(const Group& group) const {
     return std::ranges::all_of(group.members, [&](const Member& member) {
@@ -149,7 +147,7 @@ class SharePass {
   void merge_states() {
     for (const Group& group : groups_)
       for (const Member& member : group.members)
-        if (member.held) stands_for_[at(member.held.id)] = group.first().held;
+        if (member.held) stands_for_[member.held.id] = group.first().held;
   }
 
   // Of nodes that make the same new states one stays. The largest are dealt out first. If the step
@@ -193,32 +191,32 @@ class SharePass {
       const Node node = graph_.node(reader);
       if (!node.op()->copies) return true;
       const Value copy = node.outputs()[0];
-      return kept_[at(copy.id)] || is_read(copy);
+      return kept_[copy.id] || is_read(copy);
     });
   }
   void merge(int node, int with) {
     const auto gone = graph_.node(node).outputs(), stay = graph_.node(with).outputs();
     for (std::size_t i = 0; i < gone.size(); ++i)
-      if (gone[i] && stay[i]) stands_for_[at(gone[i].id)] = stay[i];
+      if (gone[i] && stay[i]) stands_for_[gone[i].id] = stay[i];
   }
 
   // Nodes that read only shared states and constants, such as casts of parameters: the first
   // stays.
   void merge_what_states_make() {
-    std::vector<bool> of_states(at(graph_.value_count()), false);
+    std::vector<bool> of_states(graph_.value_count(), false);
     for (const Group& group : groups_)
       for (const Member& member : group.members)
-        if (member.held) of_states[at(member.held.id)] = true;
+        if (member.held) of_states[member.held.id] = true;
     std::map<int, int> first;  // node by the number of its first result
     for (int i = 0; i < graph_.node_count(); ++i) {
       const Node node = graph_.node(i);
-      const auto is_given = [&](Value x) { return !x || graph_.literal(x) || of_states[at(x.id)]; };
+      const auto is_given = [&](Value x) { return !x || graph_.literal(x) || of_states[x.id]; };
       if (node.op()->random || node.op()->exchange || node.op()->collective || !node.outputs()[0] ||
           !std::ranges::all_of(node.inputs(), is_given) ||
-          std::ranges::none_of(node.inputs(), [&](Value x) { return x && of_states[at(x.id)]; }))
+          std::ranges::none_of(node.inputs(), [&](Value x) { return x && of_states[x.id]; }))
         continue;
       for (Value made : node.outputs())
-        if (made) of_states[at(made.id)] = true;
+        if (made) of_states[made.id] = true;
       // Merged again, two updates could stand for each other, and behind() would not end. A copy
       // of an update's result may not stand for others: it may go away, and the update come last.
       if (dealt_out_.contains(i) || node.op()->copies) continue;
@@ -229,7 +227,7 @@ class SharePass {
 
   // A value that stands for another may itself be stood for.
   Value behind(Value value) const {
-    while (value && stands_for_[at(value.id)] != value) value = stands_for_[at(value.id)];
+    while (value && stands_for_[value.id] != value) value = stands_for_[value.id];
     return value;
   }
 
@@ -250,28 +248,28 @@ class SharePass {
 
   Graph write(const std::vector<Binding>& updates) const {
     std::vector<bool> wanted = fetched_;
-    for (const Binding& update : updates) wanted[at(graph_.at(update.value).id)] = true;
+    for (const Binding& update : updates) wanted[graph_.at(update.value).id] = true;
     const std::vector<bool> stays = needed(wanted);
     GraphCopy copy(graph_, [&](Value input) { return behind(input) == input; });
     for (int index : order())
-      if (stays[at(index)]) take(copy, graph_.node(index), wanted);
+      if (stays[index]) take(copy, graph_.node(index), wanted);
     for (Value output : graph_.outputs())
-      if (const Value made = copy.of(behind(output)); made && wanted[at(behind(output).id)])
+      if (const Value made = copy.of(behind(output)); made && wanted[behind(output).id])
         copy.to().output(made);
     return std::move(copy.to());
   }
 
   // Nodes that others need; adds to `wanted` the values that these read.
   std::vector<bool> needed(std::vector<bool>& wanted) const {
-    std::vector<bool> stays(at(graph_.node_count()), false);
+    std::vector<bool> stays(graph_.node_count(), false);
     for (int i = graph_.node_count() - 1; i >= 0; --i) {
       const Node node = graph_.node(i);
-      stays[at(i)] = node.op()->exchange || std::ranges::any_of(node.outputs(), [&](Value made) {
-                       return made && wanted[at(made.id)];
-                     });
-      if (!stays[at(i)]) continue;
+      stays[i] = node.op()->exchange || std::ranges::any_of(node.outputs(), [&](Value made) {
+                   return made && wanted[made.id];
+                 });
+      if (!stays[i]) continue;
       for (Value operand : node.inputs())
-        if (operand) wanted[at(behind(operand).id)] = true;
+        if (operand) wanted[behind(operand).id] = true;
     }
     return stays;
   }
@@ -293,10 +291,10 @@ class SharePass {
     for (int node : comes_last_)
       for (Value operand : graph_.node(node).inputs())
         if (const auto last = last_reader.find(behind(operand).id); last != last_reader.end())
-          if (last->second > place[at(node)].first) place[at(node)] = {last->second, true};
+          if (last->second > place[node].first) place[node] = {last->second, true};
     std::vector<int> order(place.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](int node) { return place[at(node)]; });
+    std::ranges::stable_sort(order, {}, [&](int node) { return place[node]; });
     return order;
   }
 
@@ -308,7 +306,7 @@ class SharePass {
     for (Value operand : node.inputs()) operands.push_back(copy.of(behind(operand)));
     for (Value made : node.outputs())
       names.outputs.push_back(
-          made && (wanted[at(made.id)] || !node.op()->collective) ? graph_.name(made) : "");
+          made && (wanted[made.id] || !node.op()->collective) ? graph_.name(made) : "");
     const Node taken = copy.to().take(node, operands, names);
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (taken.outputs()[i]) copy.set(node.outputs()[i], taken.outputs()[i]);

@@ -20,7 +20,7 @@ class Pyramid {
   std::vector<Value> inner(const std::vector<Feature>& stages, int64_t first) {
     std::vector<Value> levels;  // coarsest first
     for (int64_t level = kCoarsestStage; level >= first; --level) {
-      const Feature& stage = stages.at(static_cast<std::size_t>(level - kFinestStage));
+      const Feature& stage = stages.at(level - kFinestStage);
       const std::string name = "fpn_inner_" + stage.name;
       if (levels.empty()) {
         levels.push_back(conv(stage.x, 1, xavier(), name));

@@ -63,7 +63,7 @@ class RetinaNet {
   Initializer prior() const {
     const double p = options_.retinanet.prior_prob;
     if (!options_.retinanet.softmax) return constant(static_cast<float>(-std::log((1 - p) / p)));
-    std::vector<float> bias(static_cast<std::size_t>(anchors_ * (kinds_ + 1)), 0.0F);
+    std::vector<float> bias(anchors_ * (kinds_ + 1), 0.0F);
     for (int64_t a = 0; a < anchors_; ++a)
       bias[a * (kinds_ + 1)] =
           static_cast<float>(std::log(static_cast<double>(kinds_) * (1 - p) / p));

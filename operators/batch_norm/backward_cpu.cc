@@ -58,7 +58,7 @@ class Backward final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    return sums_.bytes() + 2 * static_cast<std::size_t>(lie_.channels) * sizeof(float);
+    return sums_.bytes() + 2 * lie_.channels * sizeof(float);
   }
   std::string describe() const override {
     return join(kEnding == Ending::relu   ? "ReLU, "

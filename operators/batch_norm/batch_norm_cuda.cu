@@ -19,7 +19,7 @@ struct Workspace {
       : partial(reinterpret_cast<Both<typename Tiles::Real>*>(at)),
         of_channels(reinterpret_cast<OfChannel*>(at + bytes_of_partial(tiles))) {}
   static std::size_t bytes(const Tiles& tiles) {
-    return bytes_of_partial(tiles) + static_cast<std::size_t>(tiles.channels) * sizeof(OfChannel);
+    return bytes_of_partial(tiles) + tiles.channels * sizeof(OfChannel);
   }
 };
 

@@ -39,7 +39,7 @@ struct ChannelGroups {
   }
   // Lanes of a group that stand for a channel of their own.
   int channels_of(int64_t group) const;
-  std::size_t lane_count() const { return static_cast<std::size_t>(groups) * lanes; }
+  std::size_t lane_count() const { return groups * lanes; }
 };
 
 // A channel's number in every lane that stands for it, and `unused` in the others.
@@ -51,8 +51,7 @@ Pack<kLanes> spread(const ChannelGroups& lie, int64_t group, const float* by_cha
   std::array<float, kLanes> lanes;
   lanes.fill(unused);
   for (int lane = 0; lane < kLanes; ++lane)
-    if (!lie.of_channels || lane < own)
-      lanes[static_cast<std::size_t>(lane)] = by_channel[lie.channel(group, lane)];
+    if (!lie.of_channels || lane < own) lanes[lane] = by_channel[lie.channel(group, lane)];
   return Pack<kLanes>::load(lanes.data());
 }
 
@@ -102,9 +101,7 @@ class PairedSums {
  public:
   explicit PairedSums(const ChannelGroups& lie) : lie_(lie) {}
 
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(lie_.images) * lie_.lane_count() * 2 * sizeof(double);
-  }
+  std::size_t bytes() const { return lie_.images * lie_.lane_count() * 2 * sizeof(double); }
 
   // term(offset) or term(offset, width) returns two packs.
   template <int kLanes, class Term>

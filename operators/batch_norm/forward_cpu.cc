@@ -53,7 +53,7 @@ class Forward final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    return sums_.bytes() + 2 * static_cast<std::size_t>(lie_.channels) * sizeof(float);
+    return sums_.bytes() + 2 * lie_.channels * sizeof(float);
   }
   std::string describe() const override {
     return join(kLanes, lie_.of_channels ? " channels" : " places", " at once",
@@ -130,7 +130,7 @@ class Forward final : public Kernel {
       const auto [sum, squares] = sums_.of(run.sums, group, lane);
       const auto count = static_cast<double>(lie_.count());
       const double away = sum / count, square = squares / count - away * away;
-      const auto of_batch = static_cast<float>(first[static_cast<std::size_t>(lane)] + away);
+      const auto of_batch = static_cast<float>(first[lane] + away);
       const auto around = static_cast<float>(square < 0 ? 0 : square);  // NaN stays NaN
       keep(args, 0, c, mean, of_batch);
       keep(args, 1, c, variance, around);

@@ -20,8 +20,7 @@ namespace lockstep {
 namespace {
 
 Value repeated(Graph& graph, int64_t value, int64_t count) {
-  return graph.constant(
-      "fill", Literal::vector(std::vector<int64_t>(static_cast<std::size_t>(count), value)));
+  return graph.constant("fill", Literal::vector(std::vector<int64_t>(count, value)));
 }
 
 // Of a condition for each coordinate [.., n]: whether all hold, [.., 1].
@@ -91,7 +90,7 @@ std::vector<Value> detection_results_body(const BodyRequest& r) {
   const DetectionAttrs attrs = read_detection(r.node.attributes());
   const int64_t count = known_size(graph, r.x(1), 1), capacity = attrs.capacity;
   const Value zero = shared_number(graph, 0), no_score = shared_number(graph, -INFINITY);
-  std::vector<int64_t> objects(static_cast<std::size_t>(attrs.classes - 1));
+  std::vector<int64_t> objects(attrs.classes - 1);
   std::iota(objects.begin(), objects.end(), 1);
   const Value classes =
       graph.constant("classes", Literal::of<int64_t>(objects, {1, attrs.classes - 1, 1}));

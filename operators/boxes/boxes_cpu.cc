@@ -23,7 +23,7 @@ struct Shares {
       : images(images),
         count(std::min<int64_t>(images, std::max(1, threads))),
         bytes((bytes + 63) / 64 * 64) {}
-  std::size_t workspace() const { return static_cast<std::size_t>(count) * bytes; }
+  std::size_t workspace() const { return count * bytes; }
 
   // body(image, memory)
   template <class Body>
@@ -31,7 +31,7 @@ struct Shares {
     parallel_for(count, 1, static_cast<int>(count), [&](int64_t begin, int64_t end) {
       for (int64_t share = begin; share < end; ++share)
         for (int64_t i = images * share / count; i < images * (share + 1) / count; ++i)
-          body(i, workspace + static_cast<std::size_t>(share) * bytes);
+          body(i, workspace + share * bytes);
     });
   }
 };
@@ -46,7 +46,7 @@ struct ImageMemory {
     return (KeptBoxes::bytes(capacity) + 63) / 64 * 64;
   }
   static std::size_t bytes(int64_t capacity, int64_t candidates) {
-    return kept_bytes(capacity) + static_cast<std::size_t>(candidates) * sizeof(Ranked<Key>);
+    return kept_bytes(capacity) + candidates * sizeof(Ranked<Key>);
   }
   ImageMemory(std::byte* memory, int64_t capacity)
       : kept(memory, capacity),

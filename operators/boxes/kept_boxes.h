@@ -24,7 +24,7 @@ inline MeasuredBox measured(const float* box) {
 class KeptBoxes {
  public:
   static std::size_t bytes(int64_t capacity) {
-    return static_cast<std::size_t>(padded(capacity)) * (5 * sizeof(float) + sizeof(int32_t));
+    return padded(capacity) * (5 * sizeof(float) + sizeof(int32_t));
   }
   // In memory of bytes(capacity).
   KeptBoxes(std::byte* memory, int64_t capacity)

@@ -38,7 +38,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
       bool* mask = args.out.size() > 1 && args.out[1].data ? args.out[1].as<bool>() : nullptr;
       const double ratio = ratio_of(args);
       if (!training_of(args) || ratio == 0) {
-        if (x != y) std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(T));
+        if (x != y) std::memcpy(y, x, count * sizeof(T));
         if (mask) std::fill_n(mask, count, true);
         return;
       }

@@ -124,8 +124,8 @@ void check_elements(Inference& inference, const TensorType& x, std::size_t opera
   const TensorType& indices = inference.input(operand);
   if (!x.ranked || !indices.ranked) return;
   check(x.shape.size() == indices.shape.size(), "indices are ", indices, ", the data ", x);
-  const auto axis = static_cast<std::size_t>(
-      normal_axes({inference.attributes.integer("axis", 0)}, x.shape.size())[0]);
+  const std::size_t axis =
+      normal_axes({inference.attributes.integer("axis", 0)}, x.shape.size())[0];
   for (std::size_t d = 0; d < x.shape.size(); ++d)
     check(d == axis || !x.shape[d].known() || !indices.shape[d].known() ||
               indices.shape[d].size() <= x.shape[d].size(),
@@ -146,8 +146,8 @@ void gather_grad_law(Inference& inference) {
   shape_from_operand(inference);
   const TensorType &x = inference.outputs[0], &indices = inference.input(2);
   if (!x.ranked || !indices.ranked) return;
-  const auto axis = static_cast<std::size_t>(
-      normal_axes({inference.attributes.integer("axis", 0)}, x.shape.size())[0]);
+  const std::size_t axis =
+      normal_axes({inference.attributes.integer("axis", 0)}, x.shape.size())[0];
   Shape picked = x.shape;
   picked.erase(picked.begin() + static_cast<std::ptrdiff_t>(axis));
   picked.insert(picked.begin() + static_cast<std::ptrdiff_t>(axis), indices.shape.begin(),

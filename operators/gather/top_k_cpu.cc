@@ -54,7 +54,7 @@ struct Selection {
   // Sizes of a column and of what is selected from it. Few elements are all kept in `best`.
   static std::size_t bytes(int64_t size, int64_t k) {
     return histogram_at(size) + (std::size_t{1} << kDigitBits) * sizeof(int64_t) +
-           static_cast<std::size_t>(size <= kFew ? size : k) * sizeof(Ranked<Key>);
+           (size <= kFew ? size : k) * sizeof(Ranked<Key>);
   }
   Selection(std::byte* memory, int64_t size)
       : keys(reinterpret_cast<Key*>(memory)),
@@ -79,9 +79,7 @@ struct Selection {
   }
 
  private:
-  static std::size_t histogram_at(int64_t size) {
-    return (static_cast<std::size_t>(size) * sizeof(Key) + 63) / 64 * 64;
-  }
+  static std::size_t histogram_at(int64_t size) { return (size * sizeof(Key) + 63) / 64 * 64; }
 };
 
 template <class T>
@@ -99,7 +97,7 @@ std::unique_ptr<Kernel> top_k_kernel(const KernelRequest& request, const AroundA
     int64_t* indices = args.out[1].as<int64_t>();
     parallel_for(shares, 1, threads, [&](int64_t begin, int64_t end) {
       for (int64_t share = begin; share < end; ++share) {
-        Memory memory(args.workspace + static_cast<std::size_t>(share) * bytes, x.size);
+        Memory memory(args.workspace + share * bytes, x.size);
         const int64_t stop = x.columns() * (share + 1) / shares;
         for (int64_t column = x.columns() * share / shares; column < stop; ++column) {
           const T* from = data + x.start(column);

@@ -81,8 +81,7 @@ __device__ Both<double> total_of(const Both<typename Tiles::Real>* partial, cons
 
 template <class Tiles>
 std::size_t bytes_of_partial(const Tiles& tiles) {
-  return static_cast<std::size_t>(tiles.pieces * tiles.channels) *
-         sizeof(Both<typename Tiles::Real>);
+  return tiles.pieces * tiles.channels * sizeof(Both<typename Tiles::Real>);
 }
 
 }  // namespace lockstep

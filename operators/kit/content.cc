@@ -76,7 +76,7 @@ std::optional<Shape> entries_of(const Inference& inference, std::size_t i) {
 std::optional<Shape> unknown_entries(const TensorType& type) {
   if (!type.ranked || type.shape.size() != 1 || !type.shape[0].known()) return std::nullopt;
   if (type.shape[0].size() > static_cast<int64_t>(kMost)) return std::nullopt;
-  return Shape(static_cast<std::size_t>(type.shape[0].size()), Dim("?"));
+  return Shape(type.shape[0].size(), Dim("?"));
 }
 
 // Entry i of a vector, or its only one.
@@ -177,8 +177,8 @@ std::optional<Shape> content_of_transpose(Inference& inference) {
   if (!data || !x.ranked || x.shape.size() != 2 || !is_static(x.shape)) return std::nullopt;
   const std::vector<int64_t> order = inference.attributes.integers("perm", {1, 0});
   if (order != std::vector<int64_t>{1, 0}) return data;
-  const auto rows = static_cast<std::size_t>(x.shape[0].size());
-  const auto columns = static_cast<std::size_t>(x.shape[1].size());
+  const std::size_t rows = x.shape[0].size();
+  const std::size_t columns = x.shape[1].size();
   Shape turned;
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t r = 0; r < rows; ++r) turned.push_back((*data)[r * columns + c]);
@@ -216,7 +216,7 @@ std::optional<Shape> content_of_expand(Inference& inference) {
   if (!data || !to || data->empty() || to->size() != 1) return std::nullopt;
   const auto length = number_of(to->front());
   if (!length || *length < 1 || *length > static_cast<int64_t>(kMost)) return std::nullopt;
-  if (data->size() == 1) return Shape(static_cast<std::size_t>(*length), data->front());
+  if (data->size() == 1) return Shape(*length, data->front());
   return data;
 }
 
@@ -228,7 +228,7 @@ std::optional<Shape> content_of_fill(Inference& inference) {
   const Literal value =
       inference.attributes.literal("value", Literal::of<float>(std::vector<float>{0}, {1}));
   if (value.dtype() != DType::int64 && value.dtype() != DType::int32) return std::nullopt;
-  return Shape(static_cast<std::size_t>(*length), Dim(value.integers()[0]));
+  return Shape(*length, Dim(value.integers()[0]));
 }
 
 std::optional<Shape> content_of_range(Inference& inference) {

@@ -136,7 +136,7 @@ dnnl::memory DnnlKernel::bind(const dnnl::memory::desc& desc, Source source, std
 
 dnnl::memory DnnlKernel::input(int index, const dnnl::memory::desc& plain,
                                const dnnl::memory::desc& wanted) {
-  dnnl::memory from = bind(plain, Source::in, static_cast<std::size_t>(index));
+  dnnl::memory from = bind(plain, Source::in, index);
   if (plain == wanted) return from;
   dnnl::memory to = scratch(wanted);
   reorder(from, to);
@@ -145,7 +145,7 @@ dnnl::memory DnnlKernel::input(int index, const dnnl::memory::desc& plain,
 
 dnnl::memory DnnlKernel::output(int index, const dnnl::memory::desc& plain,
                                 const dnnl::memory::desc& made) {
-  dnnl::memory to = bind(plain, Source::out, static_cast<std::size_t>(index));
+  dnnl::memory to = bind(plain, Source::out, index);
   if (plain == made) return to;
   dnnl::memory from = scratch(made);
   results_.emplace_back(from, to);
@@ -183,7 +183,7 @@ void DnnlKernel::reorder(dnnl::memory from, dnnl::memory to) {
 }
 
 void DnnlKernel::move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-  const auto operand = static_cast<std::size_t>(index);
+  const std::size_t operand = index;
   reorder(bind(from, Source::in, operand), bind(to, Source::out, operand));
 }
 

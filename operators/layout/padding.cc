@@ -34,7 +34,7 @@ void clear_padding(const Tensor& tensor) {
   const int64_t blocks = desc.dims[1] / block + 1;
   const int64_t plane = desc.count() / (desc.dims[0] * desc.dims[1]);
   const auto size = static_cast<int64_t>(size_of(desc.dtype));
-  const auto cleared = static_cast<std::size_t>((block - own) * size);
+  const std::size_t cleared = (block - own) * size;
   auto* bytes = tensor.as<std::byte>();
   parallel_for(desc.dims[0], 1, threads_of_this_thread(), [=](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)

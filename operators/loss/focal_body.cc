@@ -52,7 +52,7 @@ std::vector<Value> of_each_object(const BodyRequest& r, const FocalOperands& of,
 std::vector<Value> sigmoid_focal_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   const FocalOperands of(r, 0);
-  std::vector<int64_t> numbers(static_cast<std::size_t>(of.attrs.classes));
+  std::vector<int64_t> numbers(of.attrs.classes);
   std::iota(numbers.begin(), numbers.end(), 1);
   const Value classes =
       graph.constant("classes", Literal::of<int64_t>(numbers, {of.attrs.classes, 1}));

@@ -210,7 +210,7 @@ std::unique_ptr<Kernel> focal_kernel(const KernelRequest& request, bool softmax,
     for (int64_t c = 0; c < planes.chunks(); ++c) total += sums[c];
     *args.out[0].as<float>() = static_cast<float>(total / divisor_of(args.in[2].as<float>()));
   };
-  return make_kernel(run, "", static_cast<std::size_t>(planes.chunks()) * sizeof(double));
+  return make_kernel(run, "", planes.chunks() * sizeof(double));
 }
 
 template <class Label, class Slopes>

@@ -140,7 +140,7 @@ class LabelLoss {
   }
 
   std::size_t bytes_of_terms() const {
-    return static_cast<std::size_t>(std::max<int64_t>(around.columns(), 1)) * sizeof(double);
+    return std::max<int64_t>(around.columns(), 1) * sizeof(double);
   }
   ExplainFault explain() const {
     return [errors = errors_](const Fault& fault) { return errors.text(fault.value, fault.place); };

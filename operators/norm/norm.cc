@@ -41,8 +41,7 @@ Shape channels_of(const TensorType& x) {
 
 // The axes of x from `axis` on.
 std::size_t first_axis(Inference& inference, const TensorType& x) {
-  return static_cast<std::size_t>(
-      normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0]);
+  return normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0];
 }
 
 void instance_norm_law(Inference& inference) {
@@ -156,7 +155,7 @@ Value group_norm(Graph& graph, Value x, Value scale, Value bias, const GroupNorm
                  const Site& site) {
   const std::string name = site.name.empty() ? "group_norm" : site.name;
   auto part = [&](const char* what) { return Site(name + what, site.where); };
-  const std::vector<float> ones(static_cast<std::size_t>(attrs.groups), 1), zeros(ones.size(), 0);
+  const std::vector<float> ones(attrs.groups, 1), zeros(ones.size(), 0);
   Value one = graph.constant(name + "_one", Literal::of<float>(ones, {attrs.groups}));
   Value zero = graph.constant(name + "_zero", Literal::of<float>(zeros, {attrs.groups}));
   Value groups = reshape(graph, x, {0, attrs.groups, -1}, part("_groups"));

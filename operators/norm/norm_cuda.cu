@@ -115,7 +115,7 @@ std::unique_ptr<Kernel> backward(const NormRows& rows, int64_t scales) {
             args, scales,
             ScaleBack{rows, dy, x, of_row, args.out[1].as<float>(), args.out[2].as<float>()});
       },
-      "", sizeof(RowStatistics) * static_cast<std::size_t>(rows.count));
+      "", sizeof(RowStatistics) * rows.count);
 }
 
 struct LrnElement {

@@ -154,7 +154,7 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
     const bool skipped = numbers.unless && *numbers.unless >= 0;
     const int64_t count = ends.empty() ? 0 : ends.back();
     parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-      auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
+      std::size_t k = std::ranges::upper_bound(ends, begin) - ends.begin();
       for (; begin < end; begin = ends[k++]) {
         const int64_t first = k == 0 ? 0 : ends[k - 1];
         const UpdateOrder& order = beside[k].order();

@@ -135,8 +135,7 @@ Layouts laid_beside(const KernelRequest& request) {
       layouts.in[places.gradient(k)] = gradient.layout;
   }
   for (std::size_t c = 0; c < copies.size(); ++c)
-    layouts.out[places.new_copy(c)] =
-        layout_of_cast(request.in[places.param(static_cast<std::size_t>(copies[c]))]);
+    layouts.out[places.new_copy(c)] = layout_of_cast(request.in[places.param(copies[c])]);
   return layouts;
 }
 

@@ -99,8 +99,7 @@ void check_updates(Inference& inference, std::size_t slots) {
           " should be left out: result ", places.new_copy(c), " is a copy");
     if (c > 0)
       check(copies[c - 1] <= copies[c], "copies parameter ", copies[c], " after ", copies[c - 1]);
-    inference.outputs[places.new_copy(c)] = {
-        to, inference.input(places.param(static_cast<std::size_t>(copies[c]))).shape};
+    inference.outputs[places.new_copy(c)] = {to, inference.input(places.param(copies[c])).shape};
   }
   if (n == 0) return;
   const DType dtype = inference.outputs[0].dtype;

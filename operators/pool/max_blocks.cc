@@ -128,7 +128,7 @@ class MaxOfBlocksGrad final : public Kernel {
     });
   }
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(planes_.threads * one_.floats_of_band()) * sizeof(float);
+    return planes_.threads * one_.floats_of_band() * sizeof(float);
   }
   std::string describe() const override { return join(kLanes, " channels at once"); }
 
@@ -172,7 +172,7 @@ class MaxOfWideBlocksGrad final : public Kernel {
     });
   }
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(planes_.threads * places()) * sizeof(int32_t);
+    return planes_.threads * places() * sizeof(int32_t);
   }
   std::string describe() const override { return join(max_pooled::kChannels, " channels at once"); }
 

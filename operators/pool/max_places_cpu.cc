@@ -73,7 +73,7 @@ void find_maxima(const Windows& windows, const T* x, T* y, uint8_t* places) {
 
 template <class T>
 void spread(const Windows& windows, const T* dy, const uint8_t* places, T* dx) {
-  std::vector<float> total(static_cast<std::size_t>(windows.in_plane()), 0.0F);
+  std::vector<float> total(windows.in_plane(), 0.0F);
   for (int64_t window = 0; window < windows.out_plane(); ++window)
     windows.for_places(window, [&](int64_t place, int64_t number) {
       if (places[window] == number) total[place] += static_cast<float>(dy[window]);

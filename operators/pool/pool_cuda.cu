@@ -290,7 +290,7 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
                    MaximumGrad<T, int>{windows, planes, args.in[0].as<const T>(), numbers,
                                        args.out[0].as<T>()});
     };
-    return make_kernel(run, "", static_cast<std::size_t>(from) * sizeof(int));
+    return make_kernel(run, "", from * sizeof(int));
   });
 }
 

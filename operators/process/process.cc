@@ -46,9 +46,7 @@ void reduce_over_processes_law(Inference& inference) {
   inference.outputs[0] = inference.input(0);
 }
 
-int64_t own_share(const ProcessAllGatherAttrs& attrs) {
-  return attrs.shares[static_cast<std::size_t>(attrs.rank)];
-}
+int64_t own_share(const ProcessAllGatherAttrs& attrs) { return attrs.shares[attrs.rank]; }
 
 void gather_over_processes_law(Inference& inference) {
   const ProcessAllGatherAttrs attrs = read_process_all_gather(inference.attributes);
@@ -147,10 +145,9 @@ std::vector<std::size_t> places_of_ranks(const KernelRequest& request) {
   check(attrs.rank == comm.rank() && static_cast<int>(attrs.shares.size()) == comm.size(),
         "is for rank ", attrs.rank, " of ", attrs.shares.size(), ", this is rank ", comm.rank(),
         " of ", comm.size());
-  const std::size_t each = request.in[0].bytes() / static_cast<std::size_t>(own_share(attrs));
+  const std::size_t each = request.in[0].bytes() / own_share(attrs);
   std::vector<std::size_t> places{0};
-  for (int64_t share : attrs.shares)
-    places.push_back(places.back() + each * static_cast<std::size_t>(share));
+  for (int64_t share : attrs.shares) places.push_back(places.back() + each * share);
   return places;
 }
 

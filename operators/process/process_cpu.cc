@@ -71,7 +71,7 @@ class ProcessAllReduce final : public Kernel {
       Chunk& chunk = chunks_.emplace_back();
       chunk.begin = boundary(rank);
       chunk.end = boundary(rank + 1);
-      const auto parts = static_cast<std::size_t>(segments(chunk));
+      const std::size_t parts = segments(chunk);
       for (int peer = 0; peer < comm_.size(); ++peer) {
         // This chunk's terms go to its rank; its sums come from there.
         if (peer == comm_.rank() || (rank != comm_.rank() && peer != rank)) continue;
@@ -95,29 +95,29 @@ class ProcessAllReduce final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    const std::size_t windows = peers() * kWindow * at(segment_);
-    return (windows + (kConverts ? 2 * static_cast<std::size_t>(count_) : 0)) * sizeof(W);
+    const std::size_t windows = peers() * kWindow * segment_;
+    return (windows + (kConverts ? 2 * count_ : 0)) * sizeof(W);
   }
 
   void run(const KernelArgs& args) override {
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].as<T>();
     window_ = reinterpret_cast<W*>(args.workspace);
-    W* const travelling = window_ + peers() * kWindow * at(segment_);
+    W* const travelling = window_ + peers() * kWindow * segment_;
     W* const shares = kConverts ? travelling : const_cast<W*>(reinterpret_cast<const W*>(in));
     W* const sums = kConverts ? travelling + count_ : reinterpret_cast<W*>(out);
     if constexpr (kConverts)
       for (int64_t i = 0; i < count_; ++i) shares[i] = W(in[i]);
 
-    const auto me = static_cast<std::size_t>(comm_.rank());
+    const std::size_t me = comm_.rank();
     start_window(0);
     for (std::size_t c = 0; c < chunks_.size(); ++c)
       if (c != me) start_all(chunks_[c], shares, sums);
     for (int64_t s = 0; s < segments(chunks_[me]); ++s) {
-      for (Peer& peer : chunks_[me].peers) peer.shares[at(s)]->wait();
+      for (Peer& peer : chunks_[me].peers) peer.shares[s]->wait();
       add_up(s, shares, sums);
       for (Peer& peer : chunks_[me].peers)
-        peer.sums[at(s)]->start(sums + first(chunks_[me], s), bytes(chunks_[me], s));
+        peer.sums[s]->start(sums + first(chunks_[me], s), bytes(chunks_[me], s));
       start_window(s + 1);
     }
     for (std::size_t c = 0; c < chunks_.size(); ++c)
@@ -143,8 +143,7 @@ class ProcessAllReduce final : public Kernel {
     std::vector<Peer> peers;  // all others for this rank's chunk, else its rank
   };
 
-  static std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
-  std::size_t peers() const { return static_cast<std::size_t>(comm_.size() - 1); }
+  std::size_t peers() const { return comm_.size() - 1; }
   int64_t boundary(int rank) const {
     constexpr int64_t kLine = 64 / sizeof(T);
     return std::min(
@@ -157,38 +156,36 @@ class ProcessAllReduce final : public Kernel {
   int64_t length(const Chunk& chunk, int64_t s) const {
     return std::min(segment_, chunk.end - first(chunk, s));
   }
-  std::size_t bytes(const Chunk& chunk, int64_t s) const {
-    return at(length(chunk, s)) * sizeof(W);
-  }
+  std::size_t bytes(const Chunk& chunk, int64_t s) const { return length(chunk, s) * sizeof(W); }
   W* window(std::size_t peer, int64_t s) {
-    return window_ + (peer * kWindow + at(s % kWindow)) * at(segment_);
+    return window_ + (peer * kWindow + s % kWindow) * segment_;
   }
 
   // Starts segments of this rank's chunk: the whole first window, then one at a time.
   void start_window(int64_t s) {
-    Chunk& mine = chunks_[at(comm_.rank())];
+    Chunk& mine = chunks_[comm_.rank()];
     const int64_t from = s == 0 ? 0 : s + kWindow - 1, to = s + kWindow;
     for (int64_t next = from; next < std::min(to, segments(mine)); ++next)
       for (std::size_t p = 0; p < mine.peers.size(); ++p)
-        mine.peers[p].shares[at(next)]->start(window(p, next), bytes(mine, next));
+        mine.peers[p].shares[next]->start(window(p, next), bytes(mine, next));
   }
 
   void start_all(Chunk& chunk, W* shares, W* sums) {
     for (int64_t s = 0; s < segments(chunk); ++s) {
-      chunk.peers[0].sums[at(s)]->start(sums + first(chunk, s), bytes(chunk, s));
-      chunk.peers[0].shares[at(s)]->start(shares + first(chunk, s), bytes(chunk, s));
+      chunk.peers[0].sums[s]->start(sums + first(chunk, s), bytes(chunk, s));
+      chunk.peers[0].shares[s]->start(shares + first(chunk, s), bytes(chunk, s));
     }
   }
 
   void add_up(int64_t s, const W* shares, W* sums) {
-    const Chunk& mine = chunks_[at(comm_.rank())];
+    const Chunk& mine = chunks_[comm_.rank()];
     const int64_t begin = first(mine, s), size = length(mine, s);
     constexpr int64_t kBlock = 2048;
     T total[kBlock];
     for (int64_t block = 0; block < size; block += kBlock) {
       const int64_t here = std::min(kBlock, size - block);
       for (int rank = 0; rank < comm_.size(); ++rank) {
-        const auto peer = at(rank < comm_.rank() ? rank : rank - 1);
+        const int peer = rank < comm_.rank() ? rank : rank - 1;
         const W* term = (rank == comm_.rank() ? shares + begin : window(peer, s)) + block;
         if (rank == 0)
           for (int64_t i = 0; i < here; ++i) total[i] = static_cast<T>(term[i]);
@@ -247,7 +244,7 @@ class ProcessAllGather final : public Kernel {
   }
 
  private:
-  std::size_t begin(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+  std::size_t begin(int rank) const { return places_[rank]; }
   std::size_t bytes(int rank) const { return begin(rank + 1) - begin(rank); }
 
   Comm& comm_;

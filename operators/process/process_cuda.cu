@@ -83,7 +83,7 @@ class ProcessSum : public Kernel {
 
   std::size_t workspace_bytes() const override {
     const int64_t travelling = kConverts ? 2 * count_ : 0;
-    return static_cast<std::size_t>(travelling + own_workspace()) * sizeof(W);
+    return (travelling + own_workspace()) * sizeof(W);
   }
 
   void run(const KernelArgs& args) override {
@@ -156,10 +156,8 @@ class SumInOrderOfRanks final : public ProcessSum<T, W> {
         if (peer == comm_.rank()) continue;
         const auto [to_send, sent] = chunk_for(peer);
         const auto [to_receive, received] = chunk_of(peer);
-        if (sent > 0)
-          member.send(to_send, static_cast<std::size_t>(sent) * sizeof(W), peer, stream);
-        if (received > 0)
-          member.receive(to_receive, static_cast<std::size_t>(received) * sizeof(W), peer, stream);
+        if (sent > 0) member.send(to_send, sent * sizeof(W), peer, stream);
+        if (received > 0) member.receive(to_receive, received * sizeof(W), peer, stream);
       }
     });
   }
@@ -238,7 +236,7 @@ class ProcessAllGather final : public Kernel {
   }
 
  private:
-  std::size_t begin(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+  std::size_t begin(int rank) const { return places_[rank]; }
   std::size_t bytes(int rank) const { return begin(rank + 1) - begin(rank); }
 
   Comm& comm_;

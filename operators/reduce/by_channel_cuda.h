@@ -73,7 +73,7 @@ std::unique_ptr<Kernel> sums_by_channel(const TensorDesc& x, const char* how) {
     if (tiles.pieces != 1)
       for_blocks(args, tiles.channels, SumOfPieces{partial, tiles.pieces, tiles.channels, y});
   };
-  const auto partial = static_cast<std::size_t>(tiles.pieces * tiles.channels) * sizeof(double);
+  const auto partial = tiles.pieces * tiles.channels * sizeof(double);
   return make_kernel(run, join(how, kCount > 1 ? ", in packs" : ""),
                      tiles.pieces == 1 ? 0 : partial);
 }

@@ -46,8 +46,7 @@ std::unique_ptr<Kernel> sums_in_blocks(const KernelRequest& request) {
         parallel_for(blocks, grain, threads, [&](int64_t begin, int64_t end) {
           for (int64_t b = begin; b < end; ++b)
             sum(args.in[0].as<const T>() + b * plane * block, images, blocks * plane * block, plane,
-                static_cast<std::size_t>(std::min(block, channels - b * block)),
-                args.out[0].as<float>() + b * block);
+                std::min(block, channels - b * block), args.out[0].as<float>() + b * block);
         });
       },
       join("by channel, in blocks of ", block));

@@ -62,7 +62,7 @@ inline std::vector<bool> reduced_dimensions(const KernelRequest& request) {
   const Dims& x = request.in[0].dims;
   if (is_channel_sums(request)) {
     std::vector<bool> all_but_one(x.size(), true);
-    all_but_one[static_cast<std::size_t>(attributes.integer("axis", 1))] = false;
+    all_but_one[attributes.integer("axis", 1)] = false;
     return all_but_one;
   }
   std::vector<int64_t> axes = attributes.integers("axes");

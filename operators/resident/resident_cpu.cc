@@ -24,24 +24,21 @@ class ResidentSlice final : public Kernel, public ShowsPart {
 
   std::string describe() const override { return join("copies rows of ", multiple(), " bytes"); }
 
-  std::size_t multiple() const override {
-    return bytes_ / static_cast<std::size_t>(std::max<int64_t>(rows_, 1));
-  }
+  std::size_t multiple() const override { return bytes_ / std::max<int64_t>(rows_, 1); }
 
   std::size_t place(std::span<const Tensor> in) const override {
     const int64_t index = *in[1].as<int64_t>();
     if (index < 0 || index > held_ - rows_)
       fail(name_, ": ", outside_resident(index, rows_, held_));
-    return static_cast<std::size_t>(index) * multiple();
+    return index * multiple();
   }
 
   void run(const KernelArgs& args) override {
     const std::byte* from = args.in[0].as<std::byte>() + place(args.in);
     std::byte* to = args.out[0].as<std::byte>();
-    parallel_for(static_cast<int64_t>(bytes_), kGrainBytes, threads_,
-                 [&](int64_t begin, int64_t end) {
-                   std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-                 });
+    parallel_for(
+        static_cast<int64_t>(bytes_), kGrainBytes, threads_,
+        [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
   }
 
  private:

@@ -29,7 +29,7 @@ struct ResizePasses {
   bool any_outside() const;
   // Two buffers, written in turn by all passes but the last.
   std::size_t workspace_bytes() const {
-    return passes.size() < 2 ? 0 : 2 * static_cast<std::size_t>(largest) * sizeof(float);
+    return passes.size() < 2 ? 0 : 2 * largest * sizeof(float);
   }
 };
 

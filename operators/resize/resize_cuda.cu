@@ -94,8 +94,7 @@ void run_passes(const KernelArgs& args, const ResizePasses& all) {
   const void* from = args.in[0].data;
   auto* buffers = reinterpret_cast<float*>(args.workspace);
   const std::size_t count = all.passes.size();
-  if (count == 0)
-    args.queue->copy(args.out[0].data, from, static_cast<std::size_t>(all.count) * sizeof(T));
+  if (count == 0) args.queue->copy(args.out[0].data, from, all.count * sizeof(T));
   for (std::size_t n = 0; n < count; ++n) {
     const bool first = n == 0, last = n + 1 == count;
     void* to = last ? args.out[0].data : buffers + static_cast<int64_t>(n % 2) * all.largest;

@@ -51,7 +51,7 @@ std::vector<std::string> activation_names(Cell cell, const RecurrentAttrs& attrs
   std::vector<std::string> names;
   std::istringstream text(attrs.activations);
   for (std::string name; std::getline(text, name, ',');) names.push_back(name);
-  const auto wanted = activations_of(cell) * static_cast<std::size_t>(attrs.directions());
+  const auto wanted = activations_of(cell) * attrs.directions();
   if (names.empty())
     while (names.size() < wanted) {
       if (cell != Cell::rnn) names.emplace_back("Sigmoid");

@@ -89,22 +89,19 @@ struct MeanPlan {
     for (const Dims& map : maps) widest = std::max(widest, map[3]);
   }
 
-  std::size_t line_bytes() const {
-    return (static_cast<std::size_t>(widest) * sizeof(T) + 63) / 64 * 64;
-  }
+  std::size_t line_bytes() const { return (widest * sizeof(T) + 63) / 64 * 64; }
   std::size_t workspace_bytes() const {
-    return taps.bytes() + static_cast<std::size_t>(channels / kGrain + 1) * line_bytes();
+    return taps.bytes() + (channels / kGrain + 1) * line_bytes();
   }
   // The line of the piece whose channels begin there: pieces have at least kGrain channels.
   T* line(std::byte* workspace, int64_t begin) const {
-    return reinterpret_cast<T*>(workspace + taps.bytes() +
-                                static_cast<std::size_t>(begin / kGrain) * line_bytes());
+    return reinterpret_cast<T*>(workspace + taps.bytes() + begin / kGrain * line_bytes());
   }
   // The plane of channel `c` that RoI place `at` lies on, from its leftmost column.
   T* plane(std::span<const Tensor> tensors, const RoiPlace& at, int64_t c) const {
     const Dims& map = maps[at.level];
-    return tensors[first_map + static_cast<std::size_t>(at.level)].as<T>() +
-           (at.image * channels + c) * map[2] * map[3] + at.left;
+    return tensors[first_map + at.level].as<T>() + (at.image * channels + c) * map[2] * map[3] +
+           at.left;
   }
   int64_t pitch(const RoiPlace& at) const { return maps[at.level][3]; }
 

@@ -102,7 +102,7 @@ void RoiTaps<T>::bind(std::byte* workspace) {
   std::size_t used = 0;
   const auto take = [&]<class E>(E*& list, int64_t each) {
     list = workspace ? reinterpret_cast<E*>(workspace + used) : nullptr;
-    used += (static_cast<std::size_t>(count_ * each) * sizeof(E) + 63) / 64 * 64;
+    used += (count_ * each * sizeof(E) + 63) / 64 * 64;
   };
   take(places_, 1);
   for (AxisTaps<T>* axis : {&rows_, &columns_}) {

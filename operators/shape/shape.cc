@@ -33,7 +33,7 @@ std::optional<Shape> wanted_shape(const Inference& inference) {
   if (auto content = content_of(inference, 1)) return content;
   const TensorType& to = inference.input(1);
   if (!to.ranked || to.shape.size() != 1 || !to.shape[0].known()) return std::nullopt;
-  return Shape(static_cast<std::size_t>(to.shape[0].size()), Dim("?"));
+  return Shape(to.shape[0].size(), Dim("?"));
 }
 
 // Resolves 0 and -1 as in ONNX. Dimensions copied by 0 are in neither product, so they may be "?".
@@ -112,7 +112,7 @@ void slice_grad_law(Inference& inference) {
     const auto axis = number_of(axes[i]), step = number_of(steps[i]);
     check(step != 0, "a step is 0");
     if (!axis) return demand_dims(inference, 0, slice.size());
-    const auto at = static_cast<std::size_t>(normal_axes({*axis}, slice.size())[0]);
+    const std::size_t at = normal_axes({*axis}, slice.size())[0];
     check(!taken[at], "axis ", at, " is sliced twice");
     taken[at] = true;
     const auto start = number_of((*starts)[i]), end = number_of((*ends)[i]);

@@ -100,8 +100,7 @@ Parts parts_of(const KernelRequest& request, const Dims& whole,
   Parts parts;
   for (int64_t i = 0; i < axis; ++i) parts.rows *= whole[i];
   for (const TensorDesc& tensor : tensors)
-    parts.widths.push_back(parts.rows == 0 ? 0
-                                           : tensor.bytes() / static_cast<std::size_t>(parts.rows));
+    parts.widths.push_back(parts.rows == 0 ? 0 : tensor.bytes() / parts.rows);
   return parts;
 }
 

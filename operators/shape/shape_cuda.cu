@@ -101,7 +101,7 @@ struct Padding {
       : mode(pad_mode(request)), dims(static_cast<int>(request.in[0].dims.size())) {
     const std::vector<int64_t> pads = request.integers(1);
     for (int d = 0; d < dims; ++d) {
-      const auto at = static_cast<std::size_t>(d);
+      const std::size_t at = d;
       x[d] = request.in[0].dims[at];
       y[d] = request.out[0].dims[at];
       before[d] = pads[at];

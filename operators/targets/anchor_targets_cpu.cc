@@ -33,10 +33,9 @@ class AnchorTargetsKernel final : public Kernel {
         stream_(attrs_.sample > 0 ? static_cast<uint64_t>(random_stream_of(request.node)) : 0) {}
 
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(images_) *
+    return images_ *
            (draws_of_image() * sizeof(Draw) + counts_of_image() * sizeof(int64_t) +
-            static_cast<std::size_t>(anchors_) * (sizeof(float) + sizeof(int32_t)) +
-            highest_of_image() * sizeof(float));
+            anchors_ * (sizeof(float) + sizeof(int32_t)) + highest_of_image() * sizeof(float));
   }
 
   std::string describe() const override {
@@ -78,14 +77,12 @@ class AnchorTargetsKernel final : public Kernel {
 
   std::size_t draws_of_image() const { return SampleDraws::room(attrs_.foreground, attrs_.sample); }
   std::size_t counts_of_image() const { return attrs_.sample > 0 ? 0 : 2 * groups_.size(); }
-  std::size_t highest_of_image() const {
-    return groups_.size() * static_cast<std::size_t>(objects_);
-  }
+  std::size_t highest_of_image() const { return groups_.size() * objects_; }
 
   // Arrays in the order of their alignment, each over all images.
   Space space_of(std::byte* workspace, int64_t image) const {
     const auto images = static_cast<std::size_t>(images_), i = static_cast<std::size_t>(image);
-    const auto anchors = static_cast<std::size_t>(anchors_);
+    const std::size_t anchors = anchors_;
     const auto take = [&]<class T>(T*, std::size_t of_image) {
       T* all = reinterpret_cast<T*>(workspace);
       workspace += images * of_image * sizeof(T);
@@ -214,7 +211,7 @@ class AnchorTargetsKernel final : public Kernel {
     const Space space = space_of(args.workspace, image);
     const ImageTruth truth = truth_of(args, image);
     const float below = background_below(truth);
-    const auto level = static_cast<std::size_t>(group.level);
+    const std::size_t level = group.level;
     const int64_t anchors = anchors_of(attrs_.levels[level]);
     int64_t* labels = args.out[2 * level].as<int64_t>() + image * anchors + group.place;
     float* targets = args.out[2 * level + 1].as<float>() + (image * anchors + group.place) * 4;

@@ -82,9 +82,7 @@ class SmallestDraws {
 // The sample of one image: at most so many draws of foreground, the rest of background.
 class SampleDraws {
  public:
-  static std::size_t room(int64_t foreground, int64_t sample) {
-    return static_cast<std::size_t>(2 * (foreground + sample));
-  }
+  static std::size_t room(int64_t foreground, int64_t sample) { return 2 * (foreground + sample); }
   SampleDraws(Draw* room, int64_t foreground, int64_t sample)
       : foreground(room, foreground), background(room + 2 * foreground, sample), sample_(sample) {}
 

@@ -27,9 +27,7 @@ class ProposalTargetsKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(images_) *
-           (draws_of_image() * sizeof(Draw) +
-            static_cast<std::size_t>(proposals_ + objects_) * sizeof(int64_t));
+    return images_ * (draws_of_image() * sizeof(Draw) + (proposals_ + objects_) * sizeof(int64_t));
   }
 
   void run(const KernelArgs& args) override {

@@ -111,8 +111,7 @@ void NcclMember::receive(void* data, std::size_t bytes, int peer, cudaStream_t s
 }
 
 void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream) {
-  check_result(api().all_reduce(in, out, static_cast<std::size_t>(count), nccl_type(type), ncclSum,
-                                handle_, stream),
+  check_result(api().all_reduce(in, out, count, nccl_type(type), ncclSum, handle_, stream),
                "a sum");
 }
 

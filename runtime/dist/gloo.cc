@@ -240,7 +240,7 @@ class GlooComm final : public Comm {
     }
     const auto with_all = [&](const auto& act) {
       for (int peer = 0; peer < size_; ++peer)
-        if (peer != rank_) act(peer, static_cast<std::size_t>(peer));
+        if (peer != rank_) act(peer, peer);
     };
     with_all([&](int peer, std::size_t at) {
       receiving(peer, kNumber, what).start(heard[at].data(), heard[at].size());

@@ -68,7 +68,7 @@ class Asker final : public Store {
       const ssize_t count = recv(socket_.get(), bytes.data() + at, bytes.size() - at, 0);
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return false;
-      at += static_cast<std::size_t>(count);
+      at += count;
     }
     return true;
   }
@@ -93,7 +93,7 @@ class Asker final : public Store {
       const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) lose(count == 0 ? EPIPE : errno);
-      reply.append(bytes, static_cast<std::size_t>(count));
+      reply.append(bytes, count);
     }
     const auto found = static_cast<Found>(reply[0]);
     check(found != Found::refusal, "rank 0: ", printable(text));

@@ -160,7 +160,7 @@ class Keeper final : public Store {
     const ssize_t count =
         recv(client.socket.get(), bytes, sizeof bytes - client.in.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count > 0) client.in.append(bytes, static_cast<std::size_t>(count));
+    if (count > 0) client.in.append(bytes, count);
     if (count > 0 && client.in.size() < sizeof bytes) return;
     if (count > 0 && members_.size() < kMembers) {
       const auto theirs = std::string_view(client.in).substr(0, kNonceBytes);
@@ -192,7 +192,7 @@ class Keeper final : public Store {
       const ssize_t count = recv(client.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
       if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
       if (count <= 0) return false;
-      client.in.append(bytes, static_cast<std::size_t>(count));
+      client.in.append(bytes, count);
       client.heard = Clock::now();
     }
     try {
@@ -212,7 +212,7 @@ class Keeper final : public Store {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return true;
       if (count <= 0) return false;
-      client.out.erase(0, static_cast<std::size_t>(count));
+      client.out.erase(0, count);
       client.heard = Clock::now();
     }
     return true;

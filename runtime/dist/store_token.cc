@@ -54,7 +54,7 @@ std::string token_in(const std::string& path) {
   char bytes[kTokenDigits + 64];
   const ssize_t count = read(file.get(), bytes, sizeof bytes);
   check(count >= 0, path, ": ", std::strerror(errno));
-  std::string token(bytes, static_cast<std::size_t>(count));
+  std::string token(bytes, count);
   while (!token.empty() && std::strchr("\r\n\t ", token.back())) token.pop_back();
   check_token(token, path);
   return token;
@@ -84,7 +84,7 @@ std::string random_bytes(std::size_t count) {
     const ssize_t got = getrandom(bytes.data() + at, count - at, 0);
     if (got < 0 && errno == EINTR) continue;
     check(got > 0, "no random bytes: ", std::strerror(errno));
-    at += static_cast<std::size_t>(got);
+    at += got;
   }
   return bytes;
 }

@@ -41,7 +41,7 @@ bool send_all(int socket, const std::string& bytes) {
     const ssize_t count = send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
-    sent += static_cast<std::size_t>(count);
+    sent += count;
   }
   return true;
 }

@@ -142,7 +142,7 @@ std::string Watch::find_culprit(int peer) {
   for (const Member& member : members_) before.push_back(sign_of(member.rank));
   std::vector<std::optional<Sign>> now = before;
   const auto silent = [&](const Member& member) {
-    const auto at = static_cast<std::size_t>(member.rank);
+    const std::size_t at = member.rank;
     if (member.rank == rank_ || (now[at] && now[at]->waits_for == kLeft)) return false;
     return !now[at] || (before[at] && before[at]->beat == now[at]->beat);
   };

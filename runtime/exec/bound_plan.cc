@@ -8,7 +8,7 @@ namespace lockstep {
 void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
   auto in_arena = [&](int number) {
     const Block& block = plan.blocks[number];
-    return memory.arenas.arena(static_cast<std::size_t>(block.worker)) + block.offset;
+    return memory.arenas.arena(block.worker) + block.offset;
   };
   auto address = [&](int slot, int worker) -> void* {
     if (slot < 0) return nullptr;
@@ -16,8 +16,7 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
     if (of.lives == Lives::in_state) {
       const auto state = static_cast<std::size_t>(of.index), shared = plan.session_states();
       if (state < shared) return memory.state.at(of.index).data;
-      return memory.arenas.kept(static_cast<std::size_t>(plan.state_workers[state])) +
-             plan.kept[state - shared];
+      return memory.arenas.kept(plan.state_workers[state]) + plan.kept[state - shared];
     }
     if (of.lives == Lives::as_constant) return memory.literal(of.index, worker);
     return in_arena(of.index);

@@ -90,7 +90,7 @@ NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
   if (of.parts > 1) return {};
   const Masks::BadOutput bad = masks_.bad_output(plan_, of, made);
   if (bad.output < 0) return {};
-  const auto i = static_cast<std::size_t>(bad.output);
+  const std::size_t i = bad.output;
   return {step, plan_.workers[of.worker].communicates(),
           join("'", plan_.slots[of.out[i]].name, "' (", of.type, " on ",
                text_of(plan_.workers[of.worker]), "): ", text_of_value(made[i], bad.place))};

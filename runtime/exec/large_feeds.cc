@@ -17,11 +17,11 @@ constexpr std::size_t kLarge = std::size_t{1} << 16U;
 LargeFeeds::LargeFeeds(const Plan& plan, Accelerator& accelerator) : has_(plan.feeds.size()) {
   for (std::size_t number = 0; number < plan.feeds.size(); ++number) {
     if (plan.feeds[number] < 0) continue;
-    const Slot& slot = plan.slots[static_cast<std::size_t>(plan.feeds[number])];
+    const Slot& slot = plan.slots[plan.feeds[number]];
     const std::size_t bytes = slot.desc.bytes();
     if (bytes < kLarge) continue;
     has_[number] = true;
-    const Device device = plan.workers[static_cast<std::size_t>(slot.worker)].device;
+    const Device device = plan.workers[slot.worker].device;
     auto line = std::ranges::find(lines_, slot.worker, &Line::worker);
     if (line == lines_.end()) {
       lines_.push_back({.worker = slot.worker,

@@ -36,7 +36,7 @@ bool Masks::reads_mask(const Plan& plan, const PlanStep& step) const {
 bool Masks::masked(const Plan& plan, int slot) const {
   if (slot < 0) return false;
   const Slot& of = plan.slots[slot];
-  const auto index = static_cast<std::size_t>(of.index);
+  const std::size_t index = of.index;
   if (of.lives == Lives::as_constant) return literals_[index] != 0;
   return (of.lives == Lives::in_state ? states_ : blocks_)[index] != 0;
 }

@@ -21,8 +21,6 @@ double seconds_since(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 // Where the executors that exchange by `comm` keep their recordings. Those of one process's comm
 // run in one thread; tests run processes as threads.
 using Recordings = std::set<std::unique_ptr<Recording>*>;
@@ -52,8 +50,8 @@ QueueExecutor::QueueExecutor(Plan plan, States& state, Accelerator& accelerator,
   events_.resize(plan_.steps.size());
   for (const PlanStep& step : plan_.steps) {
     for (const Wait& wait : step.waits) {
-      auto& event = events_[at(plan_.workers[at(wait.worker)].steps[at(wait.step)])];
-      if (!event) event = accelerator.event(plan_.workers[at(wait.worker)].device);
+      auto& event = events_[plan_.workers[wait.worker].steps[wait.step]];
+      if (!event) event = accelerator.event(plan_.workers[wait.worker].device);
     }
     const std::string reason = step.kernel->not_recordable();
     if (not_recorded_.empty() && !reason.empty())
@@ -62,10 +60,10 @@ QueueExecutor::QueueExecutor(Plan plan, States& state, Accelerator& accelerator,
   large_feeds_.emplace(plan_, accelerator);
   for (std::size_t i = 0; i < plan_.feeds.size(); ++i) {
     const bool here = plan_.feeds[i] >= 0 && !large_feeds_->has(i);
-    staged_feeds_.push_back(here ? stage(plan_.slots[at(plan_.feeds[i])].desc) : Staged{});
+    staged_feeds_.push_back(here ? stage(plan_.slots[plan_.feeds[i]].desc) : Staged{});
   }
   for (int slot : plan_.fetches) {
-    staged_fetches_.push_back(stage(plan_.slots[at(slot)].desc));
+    staged_fetches_.push_back(stage(plan_.slots[slot].desc));
     fetched_.push_back(staged_fetches_.back().tensor);
   }
   const std::size_t faults = plan_.steps.size() + plan_.refresh.size();
@@ -88,10 +86,10 @@ QueueExecutor::Staged QueueExecutor::stage(const TensorDesc& desc) {
 }
 
 void* QueueExecutor::literal(int literal, int worker) {
-  const Device device = plan_.workers[at(worker)].device;
+  const Device device = plan_.workers[worker].device;
   Memory& memory = literals_[{literal, device.index}];
   if (!memory) {
-    const Tensor value = view_of(plan_.literals[at(literal)]);
+    const Tensor value = view_of(plan_.literals[literal]);
     memory = accelerator_.allocate(device, value.desc.bytes(), std::byte{0});
     if (value.desc.bytes() > 0) accelerator_.copy(memory.get(), value.data, value.desc.bytes());
   }
@@ -99,7 +97,7 @@ void* QueueExecutor::literal(int literal, int worker) {
 }
 
 void QueueExecutor::read_arena(int worker, std::size_t from, std::span<std::byte> to) const {
-  accelerator_.copy(to.data(), arenas_->arena(at(worker)) + from, to.size());
+  accelerator_.copy(to.data(), arenas_->arena(worker) + from, to.size());
 }
 
 void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
@@ -151,7 +149,7 @@ void QueueExecutor::feed_ahead(std::span<const Tensor> feeds) {
 void QueueExecutor::refresh() {
   for (std::size_t i = 0; i < plan_.refresh.size(); ++i) {
     const BoundStep& step = bound_.refresh.steps[i];
-    Line& line = lines_[at(plan_.refresh[i].worker)];
+    Line& line = lines_[plan_.refresh[i].worker];
     step.kernel->run({step.in, step.out, step.workspace, *context_, line.queue.get(),
                       reinterpret_cast<const RunContext*>(line.context.get()),
                       &faults_[plan_.steps.size() + i]});
@@ -176,7 +174,7 @@ void QueueExecutor::check_faults() {
     const PlanStep& of = i < steps ? plan_.steps[i] : plan_.refresh[i - steps];
     const std::string why = of.kernel->explain(faults_[i]);
     std::fill(faults_.begin(), faults_.end(), Fault{});
-    fail(of.name, " (", of.type, " on ", text_of(plan_.workers[at(of.worker)]), "): ", why);
+    fail(of.name, " (", of.type, " on ", text_of(plan_.workers[of.worker]), "): ", why);
   }
 }
 
@@ -225,7 +223,7 @@ void QueueExecutor::enqueue_feeds() {
   for (std::size_t i = 0; i < staged_feeds_.size(); ++i) {
     const Tensor& from = staged_feeds_[i].tensor;
     if (from.data && from.count() > 0)
-      queue(plan_.slots[at(plan_.feeds[i])].worker)
+      queue(plan_.slots[plan_.feeds[i]].worker)
           .copy(bound_.feeds[i].data, from.data, from.desc.bytes());
   }
   for (Line& line : lines_) line.queue->record(*line.fed);
@@ -236,35 +234,30 @@ void QueueExecutor::enqueue_feeds() {
 
 // Enqueues all parts of the node that begins with that step; returns the step after them.
 int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
-  const int parts = std::max(plan_.steps[at(first)].parts, 1);
+  const int parts = std::max(plan_.steps[first].parts, 1);
   const int end = first + parts;
   for (int number = first; number < end; ++number)
-    for (const Wait& wait : plan_.steps[at(number)].waits)
-      queue(plan_.steps[at(number)].worker)
-          .wait(*events_[at(plan_.workers[at(wait.worker)].steps[at(wait.step)])]);
+    for (const Wait& wait : plan_.steps[number].waits)
+      queue(plan_.steps[number].worker).wait(*events_[plan_.workers[wait.worker].steps[wait.step]]);
   const auto began = Clock::now();
   auto args = [&](int number) {
-    const BoundStep& bound = bound_.run.steps[at(number)];
-    Line& line = lines_[at(plan_.steps[at(number)].worker)];
-    return KernelArgs{bound.in,
-                      bound.out,
-                      bound.workspace,
-                      *context_,
-                      line.queue.get(),
-                      reinterpret_cast<const RunContext*>(line.context.get()),
-                      &faults_[at(number)]};
+    const BoundStep& bound = bound_.run.steps[number];
+    Line& line = lines_[plan_.steps[number].worker];
+    return KernelArgs{bound.in,         bound.out,
+                      bound.workspace,  *context_,
+                      line.queue.get(), reinterpret_cast<const RunContext*>(line.context.get()),
+                      &faults_[number]};
   };
-  for (int number = first; number < end; ++number)
-    plan_.steps[at(number)].kernel->run(args(number));
+  for (int number = first; number < end; ++number) plan_.steps[number].kernel->run(args(number));
   if (parts > 1)
     for (int number = first; number < end; ++number)
-      plan_.steps[at(number)].kernel->conclude(args(number));
+      plan_.steps[number].kernel->conclude(args(number));
   for (int number = first; number < end; ++number)
-    if (events_[at(number)]) queue(plan_.steps[at(number)].worker).record(*events_[at(number)]);
+    if (events_[number]) queue(plan_.steps[number].worker).record(*events_[number]);
   if (step_by_step) {
     finish();
     check_faults();
-    if (step_by_step->times) (*step_by_step->times)[at(first)] += seconds_since(began);
+    if (step_by_step->times) (*step_by_step->times)[first] += seconds_since(began);
     for (int number = first; number < end; ++number) inspect(number, *step_by_step);
   }
   return end;
@@ -274,7 +267,7 @@ void QueueExecutor::inspect(int step, const RunOptions& options) {
   if (!options.not_finite || options.not_finite->step >= 0) return;
   std::deque<Literal> held;
   std::vector<Tensor> made;
-  for (const Tensor& tensor : bound_.run.steps[at(step)].out) {
+  for (const Tensor& tensor : bound_.run.steps[step].out) {
     made.push_back({});
     if (!tensor.data) continue;
     Literal& copy = held.emplace_back(tensor.desc.dtype, tensor.desc.dims);

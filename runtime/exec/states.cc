@@ -80,9 +80,8 @@ void States::put(const Tensor& tensor, const Literal& value) {
 
 void States::check_value(int number, const Literal& value) const {
   const TensorDesc& desc = at(number).desc;
-  check(desc.dtype == value.dtype() && desc.dims == value.dims(), "state '",
-        names_[static_cast<std::size_t>(number)], "' is ", desc, ", but its new value is ",
-        value.type());
+  check(desc.dtype == value.dtype() && desc.dims == value.dims(), "state '", names_[number],
+        "' is ", desc, ", but its new value is ", value.type());
 }
 
 void States::set(int number, const Literal& value) {
@@ -103,8 +102,8 @@ void States::write_all(const StateValues& values) {
   for (std::size_t i = 0; i < names_.size(); ++i)
     if (home_[i] == static_cast<int>(i)) together[i] = take_one_value(static_cast<int>(i), values);
   for (const auto& [name, value] : values) {
-    const int number = number_of(name), home = home_[static_cast<std::size_t>(number)];
-    if (!together[static_cast<std::size_t>(home)]) {
+    const int number = number_of(name), home = home_[number];
+    if (!together[home]) {
       write(name, value);
     } else if (number == home) {
       check_value(number, value);
@@ -114,7 +113,7 @@ void States::write_all(const StateValues& values) {
 }
 
 bool States::take_one_value(int home, const StateValues& values) const {
-  const auto first = values.find(names_[static_cast<std::size_t>(home)]);
+  const auto first = values.find(names_[home]);
   if (first == values.end()) return false;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (home_[i] != home) continue;
@@ -144,9 +143,7 @@ std::vector<Layout> States::layouts() const {
   return layouts;
 }
 
-bool States::is_shared(int number) const {
-  return std::ranges::count(home_, home_[static_cast<std::size_t>(number)]) > 1;
-}
+bool States::is_shared(int number) const { return std::ranges::count(home_, home_[number]) > 1; }
 
 bool States::lie_alike(const std::vector<int>& group) const {
   return std::ranges::all_of(group,
@@ -167,8 +164,8 @@ void States::share(const std::vector<std::vector<int>>& groups) {
     check(!accelerator_ && lie_alike(group), "internal: '", names_[group.front()],
           "' cannot be shared");
     for (const int number : group) {
-      const auto i = static_cast<std::size_t>(number);
-      if (home_[i] == home_[static_cast<std::size_t>(group.front())]) continue;
+      const std::size_t i = number;
+      if (home_[i] == home_[group.front()]) continue;
       home_[i] = group.front();
       memory_[i].reset();
       ++moves_;
@@ -177,7 +174,7 @@ void States::share(const std::vector<std::vector<int>>& groups) {
 }
 
 void States::separate(int number) {
-  const int home = home_[static_cast<std::size_t>(number)];
+  const int home = home_[number];
   for (std::size_t i = 0; i < home_.size(); ++i) {
     if (home_[i] != home || static_cast<int>(i) == home) continue;
     const Tensor& from = at(home);
@@ -193,7 +190,7 @@ void States::separate(int number) {
 void States::lay_out(const std::vector<TensorDesc>& descs) {
   bool changed = false;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    Tensor& tensor = tensors_[static_cast<std::size_t>(home_[i])];
+    Tensor& tensor = tensors_[home_[i]];
     if (!descs[i].present() || descs[i].layout == tensor.desc.layout) continue;
     const Literal value = read(names_[i]);
     tensor.desc.layout = descs[i].layout;

@@ -26,7 +26,7 @@ class ThreadExecutor final : public Executor {
 
   void* literal(int literal, int) override { return plan_.literals[literal].bytes().data(); }
   void read_arena(int worker, std::size_t from, std::span<std::byte> to) const override {
-    std::copy_n(arenas_->arena(static_cast<std::size_t>(worker)) + from, to.size(), to.data());
+    std::copy_n(arenas_->arena(worker) + from, to.size(), to.data());
   }
   void work(int worker);
   void refresh(int worker);

@@ -16,25 +16,22 @@ class PlacesInTiles {
   PlacesInTiles(const Dims& filter, const FilterTiles& tiles)
       : plane_(filter[2] * filter[3]),
         tile_(tiles.places()),
-        outputs_(static_cast<std::size_t>(filter[0])),
-        inputs_(static_cast<std::size_t>(filter[1])) {
+        outputs_(filter[0]),
+        inputs_(filter[1]) {
     const int64_t rows = (filter[0] + tiles.outputs() - 1) / tiles.outputs(),
                   columns = (filter[1] + tiles.inputs() - 1) / tiles.inputs();
     count_ = rows * columns * plane_ * tile_;
     for (int64_t o = 0; o < filter[0]; ++o)
-      outputs_[static_cast<std::size_t>(o)] =
-          tiles.tile(o / tiles.outputs(), 0, rows, columns, plane_) * tile_ +
-          tiles.place_of_output(o % tiles.outputs());
+      outputs_[o] = tiles.tile(o / tiles.outputs(), 0, rows, columns, plane_) * tile_ +
+                    tiles.place_of_output(o % tiles.outputs());
     for (int64_t i = 0; i < filter[1]; ++i)
-      inputs_[static_cast<std::size_t>(i)] =
-          tiles.tile(0, i / tiles.inputs(), rows, columns, plane_) * tile_ +
-          tiles.place_of_input(i % tiles.inputs());
+      inputs_[i] = tiles.tile(0, i / tiles.inputs(), rows, columns, plane_) * tile_ +
+                   tiles.place_of_input(i % tiles.inputs());
   }
 
   int64_t plane() const { return plane_; }
   int64_t of(int64_t output, int64_t input, int64_t element) const {
-    return outputs_[static_cast<std::size_t>(output)] + inputs_[static_cast<std::size_t>(input)] +
-           element * tile_;
+    return outputs_[output] + inputs_[input] + element * tile_;
   }
   int64_t count() const { return count_; }  // of places
 
@@ -45,7 +42,7 @@ class PlacesInTiles {
     int64_t output = first / plane_ / inputs, input = first / plane_ % inputs;
     int64_t place = first % plane_;
     for (int64_t n = 0; n < count; ++output, input = 0) {
-      const int64_t row = outputs_[static_cast<std::size_t>(output)];
+      const int64_t row = outputs_[output];
       const int64_t* const column = inputs_.data();
       if (plane_ == 1) {  // most filters: a loop without the inner one
         const int64_t here = std::min(count - n, inputs - input);

@@ -13,9 +13,7 @@ template <class Move>
 void each_element(const TiledFilter& filter, const Move& move) {
   check(filter.dims.size() == 4, "internal: tiles ", filter.tiles,
         " are for filters of 4 dimensions, not of ", filter.dims.size());
-  const auto bytes = [&](int64_t element) {
-    return static_cast<std::size_t>(element) * filter.size;
-  };
+  const auto bytes = [&](int64_t element) { return element * filter.size; };
   PlacesInTiles(filter.dims, filter.tiles)
       .each(0, element_count(filter.dims),
             [&](int64_t plain, int64_t laid) { move(bytes(plain), bytes(laid)); });

@@ -104,7 +104,7 @@ bool all_equal(const Copies& copies) {
 }
 
 std::size_t replicas_of_all(const Session& session) {
-  const auto here = static_cast<std::size_t>(session.model().replicas);
+  const std::size_t here = session.model().replicas;
   if (!session.comm()) return here;
   const std::vector<std::size_t> replicas = replicas_of_ranks(session);
   const std::size_t all = std::accumulate(replicas.begin(), replicas.end(), std::size_t{0});
@@ -261,7 +261,7 @@ Metadata load_checkpoint(Session& session, const std::string& path, const LookAt
   const Safetensors file = parsed(content_of(path, session), path);
   if (look) look(file.metadata);
   StateValues values;
-  const auto first = static_cast<std::size_t>(session.model().first_replica);
+  const std::size_t first = session.model().first_replica;
   const std::size_t all = replicas_of_all(session);
   for (const State& state : saved_states(session.model())) {
     for (std::size_t replica = 0; replica < state.values.size(); ++replica) {

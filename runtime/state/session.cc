@@ -225,7 +225,7 @@ std::unique_ptr<Program> Session::make_step(const TrainingModel& model,
   // Steps that skip non-finite gradients accept any feeds.
   const std::size_t losses = model.checks.empty() ? model.losses.size() : 0;
   return make_program({model, model.step, model.feed_values(), step_fetches(model), model.updates,
-                       losses * static_cast<std::size_t>(model.replicas)},
+                       losses * model.replicas},
                       std::move(arenas));
 }
 
@@ -269,12 +269,12 @@ StateValues Session::save() const {
 }
 
 std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds) {
-  const auto replicas = static_cast<std::size_t>(model.replicas);
+  const std::size_t replicas = model.replicas;
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (const int64_t place = first_not_finite(feeds[i]); place >= 0)
       return join("input '", model.inputs[i / replicas].name, "' of replica ",
-                  static_cast<std::size_t>(model.first_replica) + i % replicas, " is fed ",
-                  text_of_value(feeds[i], place), " at ", text_of_place(feeds[i].desc.dims, place));
+                  model.first_replica + i % replicas, " is fed ", text_of_value(feeds[i], place),
+                  " at ", text_of_place(feeds[i].desc.dims, place));
   return "";
 }
 

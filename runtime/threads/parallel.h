@@ -69,7 +69,7 @@ inline void parallel_copy(void* to, const void* from, std::size_t bytes, int thr
   constexpr int64_t kGrain = 1 << 20;
   parallel_for(static_cast<int64_t>(bytes), kGrain, threads, [=](int64_t begin, int64_t end) {
     std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<std::size_t>(end - begin));
+                end - begin);
   });
 }
 

@@ -86,7 +86,7 @@ void Team::grow(int threads) {
   }
   try {
     for (int k = 1; k < threads; ++k)
-      others_.emplace_back([this, &member = *all_[static_cast<std::size_t>(k)]] { serve(member); });
+      others_.emplace_back([this, &member = *all_[k]] { serve(member); });
   } catch (...) {
     end_others();
     throw;
@@ -223,7 +223,7 @@ void Team::take_part(int me) {
   const PlaceInTeam before = std::exchange(place, {this, 0, 1, me});
   const int size = size_.load(std::memory_order_acquire);
   for (int k = 0; k < size; ++k) {
-    Member& from = *all_[static_cast<std::size_t>((me + k) % size)];
+    Member& from = *all_[(me + k) % size];
     while (take(me, from, place.share)) {
       const Round round = this_round_;
       place.shares = round.shares;
@@ -241,12 +241,11 @@ void Team::run(int shares, int threads, Work work, void* data) {
   size_.store(threads, std::memory_order_relaxed);
   ++rounds_;
   for (int k = 0; k < threads; ++k)
-    all_[static_cast<std::size_t>(k)]->unbegun.store(
-        Unbegun{rounds_, static_cast<uint16_t>(shares * k / threads),
-                static_cast<uint16_t>(shares * (k + 1) / threads)}
-            .packed(),
-        std::memory_order_release);
-  for (int k = 1; k < threads; ++k) wake(*all_[static_cast<std::size_t>(k)]);
+    all_[k]->unbegun.store(Unbegun{rounds_, static_cast<uint16_t>(shares * k / threads),
+                                   static_cast<uint16_t>(shares * (k + 1) / threads)}
+                               .packed(),
+                           std::memory_order_release);
+  for (int k = 1; k < threads; ++k) wake(*all_[k]);
   take_part(0);
   for (int left = left_.load(std::memory_order_acquire); left > 0;
        left = left_.load(std::memory_order_acquire))
