@@ -235,31 +235,21 @@ std::unique_ptr<Kernel> prepare_grad_w(const ConvProblem& problem, const Loops& 
                                          conv.across.pad, problem.threads);
 }
 
-std::unique_ptr<Kernel> prepare_grad_x(const ConvProblem& problem, const Loops& loops) {
+// The result, or the gradient of the input: images exchanged and filters turned.
+std::unique_ptr<Kernel> prepare_images(const ConvProblem& problem, const Loops& loops) {
   const Conv2d conv = problem.conv2d();
+  const bool is_gradient = problem.pass == ConvPass::grad_x;
+  const auto padding = [&](const ConvAxis& axis) { return is_gradient ? 2 - axis.pad : axis.pad; };
   return std::make_unique<WinogradKernel>(
       loops,
-      Direction{.from = images_of(problem.y, loops),
-                .to = images_of(problem.x, loops),
+      Direction{.from = images_of(is_gradient ? problem.y : problem.x, loops),
+                .to = images_of(is_gradient ? problem.x : problem.y, loops),
                 .images = conv.images,
-                .top = 2 - conv.down.pad,
-                .left = 2 - conv.across.pad,
-                .filters = {conv.outputs, 9 * conv.inputs, 9, true},
-                .epilogue = {}},
-      problem.threads);
-}
-
-std::unique_ptr<Kernel> prepare_forward(const ConvProblem& problem, const Loops& loops) {
-  const Conv2d conv = problem.conv2d();
-  return std::make_unique<WinogradKernel>(
-      loops,
-      Direction{.from = images_of(problem.x, loops),
-                .to = images_of(problem.y, loops),
-                .images = conv.images,
-                .top = conv.down.pad,
-                .left = conv.across.pad,
-                .filters = {conv.inputs, 9, 9 * conv.inputs, false},
-                .epilogue = problem.epilogue},
+                .top = padding(conv.down),
+                .left = padding(conv.across),
+                .filters = is_gradient ? FilterPlaces{conv.outputs, 9 * conv.inputs, 9, true}
+                                       : FilterPlaces{conv.inputs, 9, 9 * conv.inputs, false},
+                .epilogue = is_gradient ? ConvEpilogue() : problem.epilogue},
       problem.threads);
 }
 
@@ -271,11 +261,11 @@ std::unique_ptr<Kernel> prepare_winograd(const KernelRequest& request, const Loo
     case ConvPass::grad_w:
       return prepare_grad_w(problem, loops);
     case ConvPass::grad_x:
-      return prepare_grad_x(problem, loops);
+      return prepare_images(problem, loops);
     case ConvPass::forward:
       supported(!problem.epilogue.statistics, "leaves sums of the result to others");
       check_z_lies_as_result(request);
-      return prepare_forward(problem, loops);
+      return prepare_images(problem, loops);
   }
   return nullptr;
 }
