@@ -24,6 +24,8 @@ struct Recorded {
 template <class T>
 T field(const nlohmann::json& json, const char* name) {
   check(json.contains(name), "it has no \"", name, "\"");
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    check(json.at(name).is_number_integer(), "\"", name, "\" is ", json.at(name).dump());
   try {
     return json.at(name).get<T>();
   } catch (const nlohmann::json::exception&) {
@@ -51,7 +53,12 @@ Recorded recorded_in(const std::string& line, const std::string& place) {
     recorded.step.exact = field(json, "exact", false);
     recorded.step.bytes = field(json, "bytes", false);
     recorded.step.feed = field<std::string>(json, "feed", "resident");
-    check(recorded.seconds > 0, "\"seconds\" is ", recorded.seconds);
+    check(recorded.seconds > 0 && recorded.seconds < 1e6, "\"seconds\" is ", recorded.seconds);
+    check(recorded.step.batch > 0, "\"batch\" is ", recorded.step.batch);
+    check(recorded.step.threads >= 0 && recorded.step.threads <= 1024, "\"threads\" is ",
+          recorded.step.threads);
+    check(std::ranges::find(kFeeds, recorded.step.feed) != std::end(kFeeds), "\"feed\" is ",
+          recorded.step.feed);
     return recorded;
   } catch (const Error& error) {
     fail(refusal, ": ", error.what());

@@ -247,6 +247,10 @@ int bench_conv(ConvBench bench) {
       if (std::ranges::find(each.passes, of.pass) != each.passes.end())
         all.push_back(measure(each, of, operands, bench));
   check(!all.empty(), bench.implementation, " computes no ", bench.pass);
+  std::string refusals;
+  for (const MeasuredConv& each : all) refusals += join("\n  ", each.name, ": ", each.refusal);
+  check(std::ranges::any_of(all, [](const auto& each) { return each.refusal.empty(); }),
+        "no implementation takes --shape ", bench.shape.shape, ":", refusals);
   const Device cpu{DeviceKind::cpu, 0};
   const double peak =
       measure_rates(cpu, of.type, rate_sizes(cpu.kind), all_kernels(), {.threads = bench.threads})
@@ -255,8 +259,6 @@ int bench_conv(ConvBench bench) {
     print_json(all, peak);
   else
     print(all, peak, bench);
-  check(std::ranges::any_of(all, [](const auto& each) { return each.refusal.empty(); }),
-        "no implementation takes this convolution");
   return 0;
 }
 

@@ -182,7 +182,7 @@ double error_of(const ConvCase& of, const ConvOperands& operands, const float* r
     error += (result[number] - exact) * (result[number] - exact);
     size += exact * exact;
   }
-  return std::sqrt(error / size);
+  return std::sqrt(size > 0 ? error / size : error);
 }
 
 }  // namespace lockstep

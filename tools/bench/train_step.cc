@@ -181,15 +181,14 @@ void add_bench_train_step(CLI::App& bench, Command& chosen) {
   auto options = std::make_shared<TrainStepBench>();
   auto recorded = std::make_shared<std::string>();
   CLI::App* command = bench.add_subcommand("train-step", "the time of a training step");
-  CLI::Option* model =
-      command->add_option("--model", options->model, "a classifier's name, or lstm")
-          ->capture_default_str();
-  CLI::Option* devices = add_devices(*command, options->devices);
+  command->add_option("--model", options->model, "a classifier's name, or lstm")
+      ->capture_default_str();
+  add_devices(*command, options->devices);
   add_batch(*command, options->batch, "examples of a step, over all devices");
   add_threads(*command, options->threads);
-  command->add_option("--steps", options->steps, "number of timed steps")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
+  CLI::Option* steps = command->add_option("--steps", options->steps, "number of timed steps")
+                           ->capture_default_str()
+                           ->check(CLI::Range(1, 10000));
   command->add_option("--precision", options->precision, "float32, bfloat16 or float16")
       ->capture_default_str();
   command->add_flag("--tf32", options->tf32,
@@ -203,16 +202,17 @@ void add_bench_train_step(CLI::App& bench, Command& chosen) {
                    "where the batch is: resident (on the devices), or copied from the host: ahead "
                    "(beside the step before) or in_turn (when the step begins)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"resident", "ahead", "in_turn"}));
+      ->check(CLI::IsMember(kFeeds));
   command->add_flag("--profile", options->profile,
                     "print the time by operator, of one device also its rates");
-  command
-      ->add_option("--against", *recorded,
-                   "take the steps of this file again, which has a line of --json for each; fails "
-                   "if one has become slower by more than a tenth")
-      ->excludes(model)
-      ->excludes(devices);
   add_json(*command, options->as_json);
+  CLI::Option* against = command->add_option(
+      "--against", *recorded,
+      "take the steps of this file again, which has a line of --json for each; fails if one has "
+      "become slower by more than a tenth");
+  for (CLI::Option* option : command->get_options())
+    if (option != against && option != steps && option != command->get_help_ptr())
+      against->excludes(option);
   command->footer(
       "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
       "          lockstep bench train-step --against before.json");

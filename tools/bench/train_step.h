@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
@@ -21,6 +22,8 @@ struct TrainStepBench {
   bool profile = false;
   bool as_json = false;
 };
+
+inline const std::vector<std::string> kFeeds{"resident", "ahead", "in_turn"};
 
 struct TrainStepTimes {
   int threads = 0;  // per replica
