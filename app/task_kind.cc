@@ -5,6 +5,7 @@
 
 #include "app/config/read.h"
 #include "graph/error.h"
+#include "graph/listed.h"
 #include "graph/nearest.h"
 
 namespace lockstep {
@@ -16,11 +17,11 @@ const TaskKind* kind_with_type(const std::string& type) {
   return nullptr;
 }
 
-std::string nearest_type(const std::string& type) {
+std::vector<std::string> model_types() {
   std::vector<std::string> types;
   for (const TaskKind& kind : task_kinds())
     types.insert(types.end(), kind.types.begin(), kind.types.end());
-  return nearest(type, types);
+  return types;
 }
 
 }  // namespace
@@ -36,10 +37,9 @@ const TaskKind& task_kind_of(const ConfigFiles& files, const std::vector<std::st
   const auto said = said_of("MODEL.TYPE", files, words);
   if (!said) return usual;
   if (const TaskKind* kind = kind_with_type(said->text)) return *kind;
-  const std::string near = nearest_type(said->text);
-  check(near.empty() || kind_with_type(near) == &usual, said->at, ": MODEL.TYPE '", said->text,
-        "' is not known; did you mean ", near, "?");
-  return usual;
+  const std::string near = nearest(said->text, model_types());
+  fail(said->at, ": MODEL.TYPE '", said->text, "' is not known; ",
+       near.empty() ? "known: " + listed(model_types()) : "did you mean " + near + "?");
 }
 
 const TaskKind& task_kind_of(const TrainingModel& network) {

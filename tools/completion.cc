@@ -48,10 +48,10 @@ std::vector<const CLI::App*> commands_with_networks(const CLI::App& app) {
   return taking;
 }
 
-std::vector<std::string> all_model_names() {
+// What `--model` takes: benchmarks know a network of sequences, too.
+std::vector<std::string> networks_of_benchmarks() {
   std::vector<std::string> names = model_names();
-  const std::vector<std::string> texts = language_model_names();
-  names.insert(names.end(), texts.begin(), texts.end());
+  names.emplace_back("lstm");
   return names;
 }
 
@@ -112,11 +112,14 @@ std::string bash(const CLI::App& app) {
          "      if [ \"$at\" -eq 0 ]; then _lockstep_commands \"${line[0]}\"; return; fi\n"
          "    fi\n"
          "  fi\n"
+         "  if [ \"${line[1]}\" = help ] && [ \"$at\" -gt 1 ]; then\n"
+         "    line=(\"${line[0]}\" \"${line[@]:2}\") at=$((at-1))\n"
+         "  fi\n"
          "  local word=${line[at]} before=${line[at-1]}\n"
          "  if [ \"$at\" -lt \"$COMP_CWORD\" ] && [ \"${line[0]##*/}\" != lockstep ]; then\n"
          "    _lockstep_files; return\n"
          "  fi\n"
-         "  if [ \"$at\" -eq 1 ] || [ \"$before\" = help ]; then\n"
+         "  if [ \"$at\" -eq 1 ]; then\n"
          "    _lockstep_words \""
       << words(names_of(subcommands(app)))
       << "\"\n    return\n  fi\n"
@@ -159,8 +162,12 @@ std::string bash(const CLI::App& app) {
          "  case \"${line[1]} $at $before\" in\n"
          "    ";
   for (const CLI::App* command : commands_with_networks(app))
-    out << command->get_name() << "\\ 2\\ *|";
-  out << "*\\ --model) _lockstep_words \"" << words(all_model_names())
+    out << (command == commands_with_networks(app).front() ? "" : "|") << command->get_name()
+        << "\\ 2\\ *";
+  out << ") _lockstep_words \"" << words(model_names())
+      << "\" ;;\n"
+         "    *\\ --model) _lockstep_words \""
+      << words(networks_of_benchmarks())
       << "\" ;;\n"
          "  esac\n"
          "  _lockstep_files\n"
@@ -226,8 +233,10 @@ std::string fish(const CLI::App& app) {
         << option.name << "' -a " << quoted(words(option.choices)) << "\n";
   out << "complete -c lockstep -n '__lockstep_after --resume' -a 'auto "
          "(__fish_complete_directories)'\n";
-  out << "complete -c lockstep -n '__lockstep_after --model "
-      << words(names_of(commands_with_networks(app))) << "' -a " << quoted(words(all_model_names()))
+  out << "complete -c lockstep -n '__lockstep_after --model' -a "
+      << quoted(words(networks_of_benchmarks())) << "\n"
+      << "complete -c lockstep -n '__lockstep_after "
+      << words(names_of(commands_with_networks(app))) << "' -a " << quoted(words(model_names()))
       << "\n";
   return out.str();
 }

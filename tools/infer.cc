@@ -3,6 +3,7 @@
 // continues texts.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "app/task_kind.h"
@@ -75,6 +76,9 @@ void add_infer(CLI::App& app, Command& chosen) {
     for (const TaskKind& kind : task_kinds())
       for (const std::string& some : kind.infer_options)
         if (command->count(some) > 0) options->given.push_back(some);
+    // A range does not hold NaN off.
+    check(!std::isnan(options->threshold), "--threshold is nan, should be from 0 to 1");
+    check(!std::isnan(options->temperature), "--temperature is nan, should be from 0 to 100");
     chosen = [options] { return infer(*options); };
   });
 }

@@ -77,13 +77,18 @@ void hold_signals(int how) {
   sigprocmask(how, &signals, nullptr);
 }
 
+[[noreturn]] void refuse(const char* call, const LaunchOptions& options) {
+  fail("--processes ", options.processes, ": not all can be started: ", call, ": ",
+       std::strerror(errno));
+}
+
 class Child {
  public:
   Child(int rank, const Meeting& meeting, const LaunchOptions& options) : rank_(rank) {
     int ends[2];
-    check(pipe2(ends, O_CLOEXEC) == 0, "pipe: ", std::strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0) refuse("pipe", options);
     process_ = fork();
-    check(process_ >= 0, "fork: ", std::strerror(errno));
+    if (process_ < 0) refuse("fork", options);
     if (process_ == 0) become(ends[1], meeting, options);
     close(ends[1]);
     output_ = ends[0];

@@ -45,7 +45,14 @@ TEST(TaskKinds, AreToldByEachOfTheirTypes) {
   for (const TaskKind& kind : task_kinds())
     for (const std::string& type : kind.types)
       EXPECT_EQ(&task_kind_of(files, {"MODEL.TYPE", type}), &kind) << type;
-  EXPECT_EQ(&task_kind_of(files, {"MODEL.TYPE", "nothing_of_the_kind"}), &task_kinds().front());
+  expect_error(
+      [&] {
+        task_kind_of(files, {"MODEL.TYPE", "nothing_of_the_kind"});
+      },
+      "command line: MODEL.TYPE 'nothing_of_the_kind' is not known; known: lenet", "char_lstm");
+  write_file(folder / "y.yaml", "\nMODEL: {TYPE: LeNet}\n");
+  expect_error([&] { task_kind_of(config_files(folder / "y.yaml"), {}); }, "y.yaml:2: MODEL.TYPE",
+               "did you mean lenet?");
   const std::map<std::string, std::string> right_by_misspelt{
       {"retinanett", "retinanet"}, {"char_lsmt", "char_lstm"}, {"actor_critics", "actor_critic"}};
   for (const auto& type : right_by_misspelt)

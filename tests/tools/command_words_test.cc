@@ -58,6 +58,10 @@ TEST_F(CommandTest, MisspeltOptionsGetTheNearestOne) {
                  {"unknown option '--device-propertys', did you mean '--device-properties'?"});
   expect_refused(run_lockstep({"step", "x.onnx"}), {"--inputs is required"});
   expect_refused(run_lockstep({"doctor", "now"}), {"not expected: now"});
+  expect_refused(run_lockstep({"infer", "x.onnx", "y.png", "--threshold", "nan"}),
+                 {"--threshold is nan, should be from 0 to 1"});
+  expect_refused(run_lockstep({"infer", "x.onnx", "y.txt", "--temperature", "nan"}),
+                 {"--temperature is nan, should be from 0 to 100"});
   expect_refused(run_lockstep({"train", path, "--xyzzy", "1"}), {"unknown option '--xyzzy'; "});
 }
 
@@ -126,11 +130,15 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"train", "x.yaml", "MODEL.CONV_BODY", "FPN.add_fpn_ResNet50_conv5_b"}),
             "FPN.add_fpn_ResNet50_conv5_body");
   EXPECT_EQ(completed({"build", "resnet5"}), "resnet50 resnet50_keras");
-  EXPECT_EQ(completed({"plan", "char_g"}), "char_gru");
+  EXPECT_EQ(completed({"plan", "resnet3"}), "resnet34");
+  EXPECT_EQ(completed({"plan", "char_g"}), "") << "plan refuses it";
+  EXPECT_EQ(completed({"bench", "train-step", "--model", "ls"}), "lstm");
+  EXPECT_EQ(completed({"help", "bench", "con"}), "conv");
+  EXPECT_EQ(completed({"launch", "--", "lockstep", "help", "tr"}), "train");
   EXPECT_EQ(completed({"bench", "tr"}), "train-step");
   EXPECT_EQ(completed({"bench", "train-step", "--model", "vgg"}), "vgg16");
   EXPECT_EQ(completed({"bench", "train-step", "--feed", "a"}), "ahead");
-  EXPECT_EQ(completed({"bench", "plan-growth", "--"}), "--help --json --nodes");
+  EXPECT_EQ(completed({"bench", "plan-growth", "--"}), "--help --nodes --json");
   EXPECT_EQ(completed({"infer", "resnet5"}), "");
   // Any text, so a file; no key comes where a value belongs.
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "S"}), "");
@@ -190,7 +198,8 @@ TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
   path = config("TRAIN: [1, 2\n");
   expect_refused(run_lockstep({"train", path}), {path + ":"});
   path = config("MODEL: {TYPE: lenett}\n");
-  expect_refused(run_lockstep({"train", path}), {"no model 'lenett'", "'lenet'"});
+  expect_refused(run_lockstep({"train", path}),
+                 {path + ":1: MODEL.TYPE 'lenett' is not known; did you mean lenet?"});
   path = config("DEVICES: cpu*3\nTRAIN: {BATCH_SIZE: 2}\n");
   expect_refused(run_lockstep({"train", path}), {"TRAIN.BATCH_SIZE 2", "3 replicas"});
   path = config("WIRE: int8\n");
