@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <type_traits>
 
 #include "app/config/literal.h"
 #include "app/config/named_fields.h"
@@ -35,10 +37,28 @@ struct Reading {
   template <class T>
   T as() const {
     try {
-      return node.as<T>();
+      const T value = node.as<T>();
+      if constexpr (std::is_same_v<T, float>)
+        check(value != 0 || node.as<double>() == 0, phrase(named(), " is '", said, "'"),
+              ", closer to 0 than a number of 32 bits can be");
+      return value;
+    } catch (const Error&) {
+      throw;
     } catch (const std::exception&) {
+      if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) refuse_size<T>();
       refuse_kind();
     }
+  }
+  // A number that T cannot hold.
+  template <class T>
+  void refuse_size() const {
+    double number = 0;
+    if (!node.IsScalar() || !YAML::convert<double>::decode(node, number)) return;
+    if (std::is_integral_v<T> && number != std::floor(number)) return;
+    check(std::abs(number) < static_cast<double>(std::numeric_limits<T>::max()),
+          phrase(named(), " is '", said, "'"), ", should be ",
+          number < 0 ? "at least " : "at most ",
+          number < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
   }
   std::string text() const {
     if (key.facts.unused && !node.IsScalar() && !node.IsNull()) return said;

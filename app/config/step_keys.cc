@@ -84,7 +84,8 @@ ConfigKeys keys_of(RunSettings& run) {
 }
 
 ConfigKeys keys_of(StepSettings& step) {
-  constexpr double kMostParts = 1 << 24;
+  // More pieces make graphs that take longer to plan than a run takes.
+  constexpr double kMostParts = 1 << 24, kMostPieces = 1 << 12;
   DataParallelOptions& options = step.options;
   AllReduceOptions& reduce = options.all_reduce;
   return {
@@ -110,7 +111,7 @@ ConfigKeys keys_of(StepSettings& step) {
       {"PIECES",
        &reduce.pieces,
        "number of pieces that a bucket is split into; each is summed separately",
-       {.least = 1, .most = kMostParts, .decides_bits = true}},
+       {.least = 1, .most = kMostPieces, .decides_bits = true}},
       {"MERGE_SCOPE",
        &reduce.merge_scope,
        "number of consecutive buckets whose nodes have names under one scope, allreduce_0, "

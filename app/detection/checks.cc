@@ -97,15 +97,15 @@ class DetectorChecks {
     const std::vector<std::string> keys{"FPN.FPN_ON", "MODEL.CONV_BODY"};
     need(!is_pyramid || network_.fpn.fpn_on, keys, "does not fit: FPN.FPN_ON is false, but ", body,
          " is a feature pyramid; set FPN.FPN_ON to True, or take a body without FPN. in its name");
-    need(!network_.fpn.fpn_on || is_pyramid, keys, "is true, but MODEL.CONV_BODY ", body,
+    need(!network_.fpn.fpn_on || is_pyramid, {"FPN.FPN_ON"}, "is true, but MODEL.CONV_BODY ", body,
          " is no feature pyramid");
     need(network_.train.freeze_at != 1, {"TRAIN.FREEZE_AT"}, "1 should be 0, 2, 3, 4 or 5");
     const bool dense = network_.retinanet.retinanet_on;
-    need((model_.type == "retinanet") == dense, {"RETINANET.RETINANET_ON", "MODEL.TYPE"},
+    need((model_.type == "retinanet") == dense, {"RETINANET.RETINANET_ON"},
          dense ? "is true, but MODEL.TYPE is " : "should be true for MODEL.TYPE ", model_.type);
     need(!dense || is_pyramid, {"MODEL.CONV_BODY"}, body,
          " is no feature pyramid, which MODEL.TYPE retinanet needs");
-    need(!dense || network_.fpn.multilevel_rpn, {"FPN.MULTILEVEL_RPN", "RETINANET.RETINANET_ON"},
+    need(!dense || network_.fpn.multilevel_rpn, {"FPN.MULTILEVEL_RPN"},
          "should be true for RetinaNet, which reads FPN.RPN_MIN_LEVEL to RPN_MAX_LEVEL");
     const bool dilated = network_.resnets.res5_dilation > 1;
     need(!dilated || !(is_pyramid || is_one_level), {"RESNETS.RES5_DILATION"},

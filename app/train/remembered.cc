@@ -121,20 +121,24 @@ void check_remembered(const Metadata& of_now, const Metadata& saved, const std::
   const auto of_saved = saved.find("replicas");
   const bool same_replicas =
       replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
-  for (const auto& [key, now] : of_now) {
-    if (key == kWaitingFor && !same_replicas) continue;  // they restart at zero
+  const auto check_key = [&](const std::string& key, const std::string& now) {
+    if (key == kWaitingFor && !same_replicas) return;  // they restart at zero
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);
       check(then == now, path, ": was saved with ", key, " ", printable(then), ", but now it is ",
             now, "; train without --resume, or restore that value");
-      continue;
+      return;
     }
     const auto found = saved.find(key);
-    if (found == saved.end() || same(found->second, now)) continue;
+    if (found == saved.end() || same(found->second, now)) return;
     const auto [then, ours] = around_difference(found->second, now, kMostShown);
     fail(path, ": was saved with ", key, " ", printable(then), ", but now it is ", ours,
          "; train without --resume, or restore that value");
-  }
+  };
+  // Another network or task has other values of many keys, and its name tells most.
+  if (const auto type = of_now.find("MODEL.TYPE"); type != of_now.end())
+    check_key(type->first, type->second);
+  for (const auto& [key, now] : of_now) check_key(key, now);
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 
 #include "graph/listed.h"
 #include "runtime/dist/agree.h"
+#include "runtime/finite.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/safetensors.h"
 
@@ -28,6 +29,14 @@ bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
     ++differences;
   }
   return differences == 1;
+}
+
+void check_finite(const Literal& weights, const std::string& path, const std::string& name) {
+  const Tensor tensor = view_of(weights);
+  const int64_t place = first_not_finite(tensor);
+  if (place < 0) return;
+  fail(path, ": '", name, "' holds ", text_of_value(tensor, place), " at ",
+       text_of_place(tensor.desc.dims, place), "; weights should be finite");
 }
 
 // By the names of states.
@@ -53,6 +62,7 @@ Matched matched(const Session& session, const StateValues& tensors, const Weight
       continue;
     }
     used.insert(found->first);
+    check_finite(found->second, options.path, state.name);
     const TensorDesc& desc = session.state().at(state.values[0]).desc;
     const Literal& theirs = found->second;
     if (theirs.dims() == desc.dims && theirs.dtype() == desc.dtype) {

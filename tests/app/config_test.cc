@@ -84,6 +84,10 @@ TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
     for (const char* value : {".inf", ".nan", "-.inf"}) refused(key, value, "should be finite");
   refused("SOLVER.LRS", "[0.1, .nan]", "should be finite");
   refused("SOLVER.BASE_LR", "1e200", "should be at most 3.4e+38");
+  refused("SOLVER.CLIP_VALUE", "1e300", "should be at most 3.4");
+  refused("SOLVER.CLIP_NORM", "1e-300", "closer to 0 than a number of 32 bits can be");
+  refused("RNG_SEED", "18446744073709551615", "should be at most 9223372036854775807");
+  refused("PIECES", "5000", "should be at most 4096");
   for (const char* key : {"THREADS", "DATA.THREADS"}) {
     refused(key, "100000", "should be at most 1024");
     refused(key, "99999999", "should be at most 1024");

@@ -212,6 +212,10 @@ TEST_F(FineTune, BadWeightsAreNamed) {
   expect_refused(train("run", more), {"contains no tensor of the model"});
   write_file(folder / "w.safetensors", "text");
   expect_refused(train("run", more), {"w.safetensors"});
+  Literal broken = noise({8, 3, 3, 3}, 6, 1);
+  reinterpret_cast<float*>(broken.bytes().data())[10] = NAN;
+  write_safetensors(folder / "w.safetensors", {{"conv.weight", view_of(broken)}}, {});
+  expect_refused(train("run", more), {"w.safetensors: 'conv.weight' holds nan at [0,1,0,1]"});
 }
 
 TEST_F(FineTune, BadPicturesAndConfigurationsAreNamed) {

@@ -42,6 +42,10 @@ TEST_F(ResumeTest, CanTrainLongerAndRefusesAnotherRun) {
   EXPECT_NE(longer.out.find("resumed after iteration 60"), std::string::npos);
   expect_refused(train("run", {"--resume", "TRAIN.BATCH_SIZE", "32"}),
                  {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
+  // Of many keys that differ the network's name comes first.
+  expect_refused(
+      train("run", {"--resume", folder / "run", "MODEL.TYPE", "lenet", "TRAIN.BATCH_SIZE", "32"}),
+      {"was saved with MODEL.TYPE mlp, but now it is lenet"});
 }
 
 // Both add states of their own or change what a state means; the file's tensors alone would not
