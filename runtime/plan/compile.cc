@@ -7,7 +7,7 @@
 #include "graph/step_fetches.h"
 #include "runtime/plan/aliases.h"
 #include "runtime/plan/arenas.h"
-#include "runtime/plan/bound_step.h"
+#include "runtime/plan/bound_graph.h"
 #include "runtime/plan/requests.h"
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
@@ -19,7 +19,7 @@ namespace {
 // Passes 6 and 7: values become numbers, nodes become steps.
 class PlanSteps {
  public:
-  PlanSteps(const BoundStep& step, const CompileRequest& request, Plan& plan)
+  PlanSteps(const BoundGraph& step, const CompileRequest& request, Plan& plan)
       : step_(step), request_(request), plan_(plan) {
     for (std::size_t i = 0; i < plan_.states.size(); ++i)
       state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
@@ -198,7 +198,7 @@ class PlanSteps {
     plan_.steps.push_back(std::move(step));
   }
 
-  const BoundStep& step_;
+  const BoundGraph& step_;
   const CompileRequest& request_;
   Plan& plan_;
   std::vector<StateUpdate> updates_;
@@ -243,7 +243,7 @@ Plan compile(const CompileRequest& request) {
           request.devices[0], " and ", device);
 
   const ThreadLimit limit(request.options.threads);
-  const BoundStep step = bound_step(request);
+  const BoundGraph step = bound_graph(request);
   CompileRequest here = request;
   here.updates = step.updates;
   Plan plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/plan/bound_step.h"
+#include "runtime/plan/bound_graph.h"
 
 #include <map>
 
@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-Graph bound_graph(const CompileRequest& request) {
+Graph bound_to_shapes(const CompileRequest& request) {
   std::map<std::string, Dims> feeds;
   for (std::size_t i = 0; i < request.feeds.size(); ++i)
     feeds[request.feeds[i]] = request.feed_dims[i];
@@ -104,10 +104,10 @@ LaidOut rewritten_in_layouts(LaidOut laid, const CompileRequest& request, Rewrit
 
 }  // namespace
 
-BoundStep bound_step(const CompileRequest& given) {
+BoundGraph bound_graph(const CompileRequest& given) {
   CompileRequest request = given;
   // 1. shapes of this batch, constants, pruning; what replicas share
-  Shared shared = shared_graph(bound_graph(request), request);
+  Shared shared = shared_graph(bound_to_shapes(request), request);
   request.updates = shared.updates;
   // 2. fusions, and on GPUs kept copies, per device
   Known known = known_of(request);
@@ -119,15 +119,15 @@ BoundStep bound_step(const CompileRequest& given) {
   // 4. layouts, reorders where kernels disagree, kept copies
   LaidOut laid = rewritten_in_layouts(laid_out(std::move(bound.graph), request), request, bound);
   // 5. what need not run again
-  BoundStep step{.graph = std::move(laid.graph),
-                 .layouts = std::move(laid.layouts),
-                 .fetched = std::move(laid.fetched),
-                 .updates = request.updates,
-                 .updated = std::move(laid.updated),
-                 .kept = {},
-                 .fixed = {},
-                 .shared = std::move(shared.states),
-                 .notes = std::move(bound.notes)};
+  BoundGraph step{.graph = std::move(laid.graph),
+                  .layouts = std::move(laid.layouts),
+                  .fetched = std::move(laid.fetched),
+                  .updates = request.updates,
+                  .updated = std::move(laid.updated),
+                  .kept = {},
+                  .fixed = {},
+                  .shared = std::move(shared.states),
+                  .notes = std::move(bound.notes)};
   for (const Binding& kept : bound.kept)
     step.kept.push_back({step.graph.at(kept.state), step.graph.at(kept.value)});
   std::vector<Value> results = step.fetched;

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-struct BoundStep {
+struct BoundGraph {
   Graph graph;
   std::vector<Layout> layouts;   // by value
   std::vector<Value> fetched;    // as requested: row-major
@@ -22,6 +22,6 @@ struct BoundStep {
   std::vector<std::size_t> shared;  // of InCommon::states: replicas keep these once
   std::vector<std::string> notes;   // for the plan dump
 };
-BoundStep bound_step(const CompileRequest& request);
+BoundGraph bound_graph(const CompileRequest& request);
 
 }  // namespace lockstep
