@@ -77,10 +77,10 @@ else
   echo "skipped: no mpirun of Open MPI"
 fi
 
-# Debian's PyTorch 1.13 on Python 3.11 cannot read that nothing is redirected, its default.
+# Debian's PyTorch 1.13 on Python 3.11 cannot read that nothing is redirected, its default. By default torchrun looks every 5 s.
 torchrun=/usr/bin/torchrun
 [ -x "$torchrun" ] || torchrun=$(command -v torchrun || true)
-run=("$torchrun" --redirects 1 --tee 1 --log_dir "$folder/logs" --no_python --nproc_per_node 2)
+run=("$torchrun" --monitor_interval 0.2 --redirects 1 --tee 1 --log_dir "$folder/logs" --no_python --nproc_per_node 2)
 if [ -n "$torchrun" ] && "${run[@]}" true >"$folder/probe.log" 2>&1; then
   found=1
   "${run[@]}" --master_port 29617 "$folder/train_into" torch >"$folder/torch.log" 2>&1 || fail "torchrun ended with $?"
