@@ -2,7 +2,7 @@
 // All rooms: the families of operators, each with its records and its kernels.
 #pragma once
 
-#include <iterator>
+#include <cstddef>
 #include <utility>
 
 #include "operators/activation/activation.h"
@@ -42,7 +42,7 @@ struct Room {
 // For rooms whose nodes run on the host.
 inline std::vector<KernelEntry> no_kernels() { return {}; }
 
-constexpr Room kRooms[] = {
+inline constexpr Room kRooms[] = {
     {activation_ops, activation_cpu, activation_cuda},
     {batch_norm_ops, batch_norm_cpu, batch_norm_cuda},
     {boxes_ops, boxes_cpu, no_kernels},
@@ -71,17 +71,18 @@ constexpr Room kRooms[] = {
 };
 
 // visit(function, room communicates) for this function of each room. Rooms are asked while
-// compiling, so that a library refers to no other function of theirs.
+// compiling, by constants alone, so that a library refers to no other function of theirs.
 template <auto function_of, class Visit>
 void for_each_room(const Visit& visit) {
   const auto one = [&]<std::size_t number>() {
     constexpr auto function = kRooms[number].*function_of;
-    visit(function, kRooms[number].communicates);
+    constexpr bool communicates = kRooms[number].communicates;
+    visit(function, communicates);
   };
   [&]<std::size_t... number>(std::index_sequence<number...>) {
     (one.template operator()<number>(), ...);
   }
-  (std::make_index_sequence<std::size(kRooms)>());
+  (std::make_index_sequence<sizeof(kRooms) / sizeof(Room)>());
 }
 
 enum class Rooms { that_compute, that_communicate };
