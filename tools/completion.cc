@@ -48,7 +48,7 @@ std::vector<const CLI::App*> commands_with_networks(const CLI::App& app) {
   return taking;
 }
 
-// What `--model` takes: benchmarks know a network of sequences, too.
+// Networks that `--model` takes: benchmarks have one of sequences, too.
 std::vector<std::string> networks_of_benchmarks() {
   std::vector<std::string> names = model_names();
   names.emplace_back("lstm");
