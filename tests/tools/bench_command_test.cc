@@ -188,7 +188,7 @@ TEST_F(BenchCommand, BenchRefusesWhatItDoesNotRead) {
   };
   expect_refused(bench({"train-step", "--rows", "5"}),
                  {"unknown option '--rows'", "lockstep bench train-step --help"});
-  expect_refused(bench({"all-reduce", "--thread", "1"}), {"unknown option '--thread'"});
+  expect_refused(bench({"all-reduce", "--threads", "1"}), {"unknown option '--threads'"});
   expect_refused(bench({"train-stp"}), {"unknown subcommand 'train-stp'", "'train-step'"});
   expect_refused(bench({"xyz"}), {"lockstep bench --help lists them"});
   expect_refused(bench({"--json"}), {"unknown option '--json'; lockstep bench --help lists"});
