@@ -2,29 +2,77 @@
 #include "graph/staged_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
+#include <chrono>
+#include <thread>
 
+#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/refusal.h"
 #include "graph/write_place.h"
 
 namespace lockstep {
 
-// A pipe of the temporary name would wait for its reader.
-StagedFile::StagedFile(const std::string& path) : place_(write_place(path)) {
-  const std::string temporary = place_ + ".tmp";
-  refuse_special_or_link(temporary);
-  descriptor_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) fail_errno(temporary, "create");
-  temporary_ = temporary;
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+// Waits until no other StagedFile has it. File systems without locks let all pass.
+void lock(int descriptor, const std::string& path) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+    if (std::chrono::steady_clock::now() > end)
+      fail("cannot create '", path,
+           "': it is being written, by another command or by this one for "
+           "another of its files; choose another name");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
+// False once another writer has renamed or deleted the file that was opened.
+bool is_still_at(const std::string& path, int descriptor) {
+  struct stat opened {
+  }, there{};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+// Empties the file, which may be left from a writer that was killed. False if it is another
+// writer's and has its place already.
+bool take_over(const std::string& path, int descriptor) {
+  lock(descriptor, path);
+  if (!is_still_at(path, descriptor)) return false;
+  if (::ftruncate(descriptor, 0) != 0) fail_errno(path, "empty");
+  return true;
+}
+
+int open_alone(const std::string& path) {
+  while (true) {
+    refuse_special_or_link(path);  // a pipe would wait for its reader
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor < 0) fail_errno(path, "create");
+    try {
+      if (take_over(path, descriptor)) return descriptor;
+    } catch (...) {
+      ::close(descriptor);
+      throw;
+    }
+    ::close(descriptor);
+  }
+}
+
+}  // namespace
+
+StagedFile::StagedFile(const std::string& path)
+    : place_(write_place(path)), temporary_(place_ + ".tmp"), descriptor_(open_alone(temporary_)) {}
+
 StagedFile::~StagedFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  ::close(descriptor_);
 }
 
 void StagedFile::append(std::span<const std::byte> bytes) {
@@ -38,7 +86,6 @@ void StagedFile::append(std::span<const std::byte> bytes) {
 
 void StagedFile::sync() {
   if (::fsync(descriptor_) != 0) fail_errno(temporary_, "sync");
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail_errno(temporary_, "close");
 }
 
 void StagedFile::replace() {

@@ -10,7 +10,8 @@ namespace lockstep {
 
 // Written under a temporary name beside its place, sync() and then replace(). Without replace(),
 // the older file stays and the temporary one is deleted. Several files that belong together are all
-// synced before the first replaces another. Errors name path and reason.
+// synced before the first replaces another. A second writer of the same path, in any process, waits
+// for the first. Errors name path and reason.
 class StagedFile {
  public:
   // Throws before a file is touched if `path` or the temporary name cannot be written to
@@ -26,7 +27,7 @@ class StagedFile {
  private:
   std::string place_;      // at the end of the links of `path`
   std::string temporary_;  // "" once it is renamed
-  int descriptor_ = -1;
+  int descriptor_;         // locked
 };
 
 }  // namespace lockstep

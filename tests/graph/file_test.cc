@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "graph/refusal.h"
@@ -33,6 +34,8 @@ std::vector<std::string>& synced() {
 extern "C" int fsync(int descriptor) {
   namespace fs = std::filesystem;
   const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
   synced().push_back(fs::is_directory(path) ? path.string()
                                             : path.string() + " holds " +
                                                   std::to_string(fs::file_size(path)) + " bytes");
@@ -114,6 +117,24 @@ TEST(WriteFile, LeavesNothingHalfWritten) {
   EXPECT_EQ(read_file(folder / "a"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
   expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
+}
+
+// Two commands may write one path at once: each file is whole, and the last one stays.
+TEST(WriteFile, SecondWritersWait) {
+  TemporaryFolder folder;
+  const std::string path = folder / "a";
+  const auto write = [&](char letter) {
+    for (int round = 0; round < 50; ++round) write_file(path, std::string(100000, letter));
+  };
+  std::thread other(write, 'x');
+  write('y');
+  other.join();
+  const std::string text = read_file(path);
+  EXPECT_EQ(text, std::string(100000, text[0]));
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+  write_file(path + ".tmp", "left by a writer that was killed, and longer");
+  write_file(path, "short");
+  EXPECT_EQ(read_file(path), "short");
 }
 
 // Whoever listens at a pipe or a device would hear nothing, and others need the name.
