@@ -39,6 +39,30 @@ double warm_up(const LrSchedule& schedule, int64_t iteration) {
   return schedule.warm_up_factor * (1 - alpha) + alpha;
 }
 
+// Between these iterations, and those before them, a rate neither turns nor jumps.
+std::vector<int64_t> turning_points(const LrSchedule& schedule) {
+  std::vector<int64_t> points{0, schedule.warm_up_iters, schedule.max_iter};
+  if (schedule.policy.starts_with("steps_with"))
+    points.insert(points.end(), schedule.steps.begin(), schedule.steps.end());
+  const std::size_t count = points.size();
+  for (std::size_t i = 0; i < count; ++i) points.push_back(points[i] - 1);
+  std::erase_if(points, [&](int64_t at) { return at < 0 || at >= schedule.max_iter; });
+  return points;
+}
+
+void check_finite(const LrSchedule& schedule) {
+  for (int64_t at : turning_points(schedule)) {
+    if (std::isfinite(learning_rate(schedule, at))) continue;
+    if (!std::isfinite(static_cast<float>(schedule.base_lr)))
+      fail(Key{"BASE_LR"}, " is ", schedule.base_lr, ", more than a float holds");
+    if (std::isfinite(static_cast<float>(by_policy(schedule, at))))
+      fail(Key{"WARM_UP_FACTOR"}, " is ", schedule.warm_up_factor, ": the rate of iteration ", at,
+           " is more than a float holds");
+    fail(Key{schedule.policy == "steps_with_lrs" ? "LRS" : "GAMMA"}, ": the rate of iteration ", at,
+         " is more than a float holds");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> lr_policies() { return kPolicies; }
@@ -58,13 +82,14 @@ void validate(const LrSchedule& schedule) {
         schedule.step_size, ", should be positive");
   check(schedule.policy != "exp_decay" || schedule.gamma > 0, Key{"GAMMA"}, " is ", schedule.gamma,
         ", should be positive for exp_decay");
-  if (schedule.policy.rfind("steps_with", 0) != 0) return;
+  if (!schedule.policy.starts_with("steps_with")) return check_finite(schedule);
   check(!schedule.steps.empty() && schedule.steps[0] == 0, Key{"STEPS"}, " ", schedule.steps,
         " must begin with 0 for ", schedule.policy);
   check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), Key{"STEPS"}, " ",
         schedule.steps, " must ascend");
   check(schedule.policy != "steps_with_lrs" || schedule.lrs.size() == schedule.steps.size(),
         Key{"LRS"}, " has ", schedule.lrs.size(), " entries for ", schedule.steps.size(), " STEPS");
+  check_finite(schedule);
 }
 
 float learning_rate(const LrSchedule& schedule, int64_t iteration) {

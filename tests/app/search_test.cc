@@ -64,11 +64,13 @@ TEST_F(SearchTest, SeesReplicasMicroBatchesAnd16Bits) {
     expect_refused(diverge("run", more), {"the first value that is not finite is 'cpu_"});
 }
 
+// The ratio of two rates is more than a float holds, though each rate is less.
 TEST_F(SearchTest, WhatIsFedIsNamedAndNothingRepeated) {
-  Outcome outcome = run_lockstep(
-      train("run", {"SOLVER.BASE_LR", "1e30", "SOLVER.GAMMA", "1e30", "SOLVER.STEP_SIZE", "1"}));
-  expect_refused(outcome, {"the loss is nan at iteration 2; input 'lr' of replica 0 is fed inf at "
-                           "[0], at iteration 2."});
+  Outcome outcome =
+      run_lockstep(train("run", {"SOLVER.LR_POLICY", "steps_with_lrs", "SOLVER.STEPS", "[0, 1]",
+                                 "SOLVER.LRS", "[2e-7, 1e38]", "SOLVER.WEIGHT_DECAY", "1e38"}));
+  expect_refused(outcome, {"the loss is nan at iteration 2; input 'momentum_correction' of replica "
+                           "0 is fed inf at [0], at iteration 2."});
   EXPECT_EQ(times_in(outcome.out, "repeated"), 0) << outcome.out;
 }
 

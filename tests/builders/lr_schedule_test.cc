@@ -87,6 +87,20 @@ TEST(LrSchedule, NamesWhatDoesNotFit) {
   expect_error(with([](auto& s) { s.policy = "steps_with_lrs"; }), "LRS has 0 entries for 2 STEPS");
   expect_error(with([](auto& s) { s.max_iter = 0; }), "MAX_ITER is 0");
   expect_error(with([](auto& s) { s.warm_up_method = "quick"; }), "WARM_UP_METHOD is 'quick'");
+  const auto infinite = [&](const char* key, const char* iteration, auto change) {
+    expect_error(with([&](auto& s) {
+                   s.max_iter = 100;
+                   change(s);
+                 }),
+                 key, "the rate of iteration ", iteration, " is more than a float holds");
+  };
+  infinite("GAMMA", "5", [](auto& s) { s.gamma = 1e300; });
+  infinite("GAMMA", "60", [](auto& s) { s.steps = {0, 5, 60}, s.gamma = 1e30; });
+  infinite("GAMMA", "99", [](auto& s) { s.policy = "step", s.step_size = 1, s.gamma = 10; });
+  infinite("WARM_UP_FACTOR is 1e+300", "0",
+           [](auto& s) { s.warm_up_iters = 5, s.warm_up_factor = 1e300; });
+  EXPECT_NO_THROW(with([](auto& s) { s.steps = {0, 5, 60}, s.gamma = 1e30, s.max_iter = 60; })());
+  expect_error(with([](auto& s) { s.base_lr = 1e39; }), "BASE_LR is 1e+39");
 }
 
 // Detectron's ratio: how many times the larger of two rates is the smaller, 1e-10 for a rate of 0.
