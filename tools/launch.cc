@@ -169,9 +169,12 @@ class Child {
   std::string line_;
 };
 
+constexpr int kMostProcesses = 4096;  // of one machine
+
 int launch(LaunchOptions options) {
   check(!options.command.empty(), "there is no command to launch; put it after --");
-  check(options.processes >= 1, "-n ", options.processes, ": should be at least 1");
+  check(options.processes >= 1 && options.processes <= kMostProcesses, "-n ", options.processes,
+        ": should be from 1 to ", kMostProcesses);
   if (!options.timeout)
     options.timeout = static_cast<int>(
         std::chrono::duration_cast<std::chrono::seconds>(patience_of_environment()).count());

@@ -47,6 +47,19 @@ void spell_out_help(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
+// Whether a command's help is asked for, by words that name no more than commands.
+void check_help(const CLI::App& app, std::span<const std::string> words) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    if (word.starts_with("-")) return;
+    const std::vector<const CLI::App*> known = subcommands(*command);
+    check(!known.empty(), "help: '", command->get_name(), "' has no subcommand '", word, "'");
+    const auto next = std::ranges::find(known, word, &CLI::App::get_name);
+    if (next == known.end()) return;  // check_commands() says what is known
+    command = *next;
+  }
+}
+
 // The words that name a subcommand, whose own subcommands may follow. The parser itself would only
 // say that a subcommand is required.
 void check_commands(const CLI::App& app, const std::string& name,
@@ -151,6 +164,7 @@ int run(const std::vector<std::string>& given) {
   std::vector<std::string> words = given;
   try {
     spell_out_help(words);
+    if (words != given) check_help(app, words);
     check_commands(app, "lockstep", words);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return chosen();

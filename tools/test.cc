@@ -24,7 +24,8 @@ void add_test(CLI::App& app, Command& chosen) {
   command->footer(
       "Example:  lockstep test configs/lenet_digits.yaml --weights runs/latest/best.safetensors\n"
       "KEY VALUE pairs override the file.");
-  command->callback([options, settings, &chosen] {
+  command->callback([options, settings, command, &chosen] {
+    check(!options->out.empty() || command->count("--out") == 0, "--out is empty; name a folder");
     chosen = [options, overrides = settings->all()] {
       return over_processes([&](Comm* comm) {
         const ConfigFiles files = config_files(options->config);

@@ -45,6 +45,8 @@ TEST_F(CommandTest, HelpIsAWordToo) {
   EXPECT_EQ(run_lockstep({"help", "bench", "conv"}).out,
             run_lockstep({"bench", "conv", "--help"}).out);
   expect_refused(run_lockstep({"help", "trian"}), {"'trian', did you mean 'train'?"});
+  expect_refused(run_lockstep({"help", "bench", "conv", "extra"}),
+                 {"help: 'conv' has no subcommand 'extra'"});
 }
 
 TEST_F(CommandTest, MisspeltOptionsGetTheNearestOne) {
@@ -63,6 +65,9 @@ TEST_F(CommandTest, MisspeltOptionsGetTheNearestOne) {
   expect_refused(run_lockstep({"infer", "x.onnx", "y.txt", "--temperature", "nan"}),
                  {"--temperature is nan, should be from 0 to 100"});
   expect_refused(run_lockstep({"train", path, "--xyzzy", "1"}), {"unknown option '--xyzzy'; "});
+  expect_refused(run_lockstep({"launch", "-n", "4097", "--", "true"}),
+                 {"-n 4097: should be from 1 to 4096"});
+  expect_refused(run_lockstep({"test", path, "--out", ""}), {"--out is empty; name a folder"});
 }
 
 TEST_F(CommandTest, KeysThatAreSpeltAnotherWayGetTheirName) {

@@ -92,6 +92,12 @@ TEST_F(OnnxCommand, RunPredictsWithATrainedStep) {
   EXPECT_NEAR(std::accumulate(prob.begin(), prob.begin() + 5, 0.0), 1, 1e-5);
 }
 
+TEST_F(OnnxCommand, AWrongLossIsToldByFileAndOption) {
+  const std::string file = folder / "net.onnx";
+  expect_refused(step({"--loss", "lss"}), {file + ", --loss lss: ", "has no value 'lss'"});
+  expect_refused(step({"--loss", "y/out"}), {file + ", --loss y/out: ", "should be a scalar"});
+}
+
 TEST_F(OnnxCommand, StepIsSgdWithMomentumAndDecayOnEveryParameter) {
   for (const char* devices : {"cpu", "cpu*2", "cpu*4"}) {
     Outcome outcome =

@@ -143,25 +143,28 @@ void write_results(const StepOptions& options, Session& session, std::span<const
             << (replicas == 1 ? " replica\n" : " replicas\n");
 }
 
+TrainingModel step_for(const StepOptions& options, const std::shared_ptr<const LoadedModel>& file,
+                       const std::vector<Device>& devices) try {
+  ImportedOptions imported;
+  imported.train_batch_norm = options.train_batch_norm;
+  imported.trainable = check_some_trainable(*file, options.loss, options.freeze);
+  return build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
+                                   MomentumSgd{.momentum = options.momentum},
+                                   {.replicas = static_cast<int>(devices.size()),
+                                    .scope = std::string(devices[0].info().text),
+                                    .rules = rules_of(options)});
+} catch (const Error& error) {
+  rethrow_as(error, options.model, ", --loss ", options.loss, ": ", error);
+}
+
 int run_step(const StepOptions& options) {
   check_numbers(options);
   LoadedModel network = load_network(options.model);
   const Literals inputs = read_inputs(network.model.inference, options.inputs);
   const std::vector<Device> devices = parse_devices(options.devices);
-  const int replicas = static_cast<int>(devices.size());
-  const auto types = types_of_shares(network.model.inference, inputs, replicas);
-  auto file = specialised(std::move(network), types);
-
-  ImportedOptions imported;
-  imported.train_batch_norm = options.train_batch_norm;
-  imported.trainable = check_some_trainable(*file, options.loss, options.freeze);
-  TrainingModel model =
-      build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
-                                MomentumSgd{.momentum = options.momentum},
-                                {.replicas = replicas,
-                                 .scope = std::string(devices[0].info().text),
-                                 .rules = rules_of(options)});
-
+  const auto types =
+      types_of_shares(network.model.inference, inputs, static_cast<int>(devices.size()));
+  TrainingModel model = step_for(options, specialised(std::move(network), types), devices);
   Session session(model, devices, all_kernels(), {.seed = options.seed});
   session.initialise();
   Feeds feeds(model);
