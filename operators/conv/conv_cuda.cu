@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "operators/conv/epilogue_cuda.h"
+#include "operators/conv/padding_cuda.h"
 #include "operators/conv/problem.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
@@ -49,14 +50,16 @@ Layouts channels_last(const KernelRequest& request) {
 
 // An engine for the GPU that is planned for, or for the device it will run on, if that exists.
 using Planned = std::shared_ptr<const GpuProperties>;
-std::shared_ptr<CudnnConvolution> chosen(const KernelRequest& request, const Planned& planned,
-                                         const Convolution& c, Epilogue epilogue = {}) {
+std::shared_ptr<PaddingConvolution> chosen(const KernelRequest& request, const Planned& planned,
+                                           const Convolution& c, const Epilogue& epilogue = {}) {
   const bool here = !planned && request.device.index < cuda_accelerator().devices();
   if (here) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
-  return std::make_shared<CudnnConvolution>(c, ConvolutionGpu{here, planned}, std::move(epilogue));
+  return std::make_shared<PaddingConvolution>(c, [&](const Convolution& asked) {
+    return std::make_shared<CudnnConvolution>(asked, ConvolutionGpu{here, planned}, epilogue);
+  });
 }
 
-std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<CudnnConvolution>& own,
+std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<PaddingConvolution>& own,
                                   const std::function<ConvolutionData(const KernelArgs&)>& place) {
   auto run = [=](const KernelArgs& args) {
     own->run(stream_of(args), place(args), args.workspace);

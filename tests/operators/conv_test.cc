@@ -213,6 +213,18 @@ std::vector<OpCase> conv_cases() {
       conv("wide", {1, 2, 1, 9}, {2, 2, 1, 3}),
       conv("lenet1", {2, 1, 12, 12}, {20, 1, 5, 5}, {}, true),
   };
+  for (int64_t step : {1, 2})
+    for (const auto& [before, behind] : {std::pair{0, 1}, {1, 0}, {0, 2}, {2, 1}})
+      for (int64_t channels : {3, 8})
+        all.push_back(
+            conv(join("padded_", before, "_", behind, "_in_steps_of_", step, "_of_", channels),
+                 {2, channels, 6, 8}, {channels, channels, 3, 3},
+                 {.stride_h = step,
+                  .stride_w = step,
+                  .top = before,
+                  .left = before,
+                  .bottom = behind,
+                  .right = behind}));
   OpCase batch = conv("batch", {2, 2, 4, 4}, {3, 2, 3, 3});
   batch.symbolic_batch = true;
   batch.inputs[1].constant = true;
