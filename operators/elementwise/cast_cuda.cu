@@ -86,7 +86,8 @@ Layouts cast_layouts(const KernelRequest& request) {
     return flat(request);
   Layouts layouts = row_major(request);
   layouts.in[0] = from.layout;
-  if (narrows(request)) layouts.out[0] = Layout::channels_last(from.dims[1]);
+  if (narrows(request))
+    layouts.out[0] = request.out[0].layout.is_channels_last() ? request.out[0].layout : from.layout;
   return layouts;
 }
 

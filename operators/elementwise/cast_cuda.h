@@ -11,8 +11,8 @@ using Convertible = Types<float, double, int32_t, int64_t, bool, Half, BFloat16>
 
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request);
 
-// A cast also converts layouts. 16-bit results go to units that need channels last; float32 results
-// (gradients of weights) to all others.
+// A cast also converts layouts. 16-bit results lie channels last where a reader needs that, such as
+// a convolution, else as the operand does; float32 results (gradients of weights) are row-major.
 Layouts cast_layouts(const KernelRequest& request);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "graph/passes/copy.h"
@@ -49,7 +50,8 @@ class LayoutPass {
       updated.push_back(translated(made, layout));
     }
     layouts_.resize(graph_.value_count());
-    return {std::move(graph_), std::move(layouts_), std::move(fetched), std::move(updated)};
+    return without_idle_casts(
+        {std::move(graph_), std::move(layouts_), std::move(fetched), std::move(updated)});
   }
 
   // Row-major states that a kernel would read in tiles.
@@ -85,10 +87,60 @@ class LayoutPass {
     // A state may lie anyhow if only its copies lie otherwise.
     if (is_state(old) && !(layout.is_tiles() && !layout.may_hold_states()))
       reordered_states_.insert(bound_.name(old));
-    Value& other = reordered_[{old.id, layout}];
-    if (!other)
-      other = reorder(made, layout, copy_.fresh_name(graph_.name(made) + suffix(old, layout)));
-    return other;
+    Value other = reordered_[{old.id, layout}];
+    const std::string name = copy_.fresh_name(graph_.name(made) + suffix(old, layout));
+    if (!other) other = cast_again(old, layout, name);
+    if (!other) other = reorder(made, layout, name);
+    return reordered_[{old.id, layout}] = other;
+  }
+
+  // A cast into the layout itself, where its kernel can: otherwise one pass more would reorder what
+  // the cast made.
+  Value cast_again(Value old, Layout layout, const std::string& name) {
+    const auto maker = bound_.producer(old);
+    if (!maker || maker->type() != "Cast" || !maker->domain().empty()) return none;
+    const Layouts layouts = wish_of(*maker, layout);
+    if (layouts.out[0] != layout) return none;
+    const Value operand = translated(maker->inputs()[0], layouts.in[0]);
+    ReplicaScope replica(graph_, maker->replica());
+    const OriginScope origin(graph_, maker->where());
+    const Value to =
+        graph_.add_value({.type = "Cast",
+                          .inputs = {operand},
+                          .attributes = {{"to", maker->attributes().integer("to", 0)}}},
+                         name);
+    set_layout(to, layout);
+    casts_again_.emplace_back(copy_.of(old), to);
+    return to;
+  }
+
+  // Without casts whose readers all take another one (cast_again), which gets the name.
+  LaidOut without_idle_casts(LaidOut laid) const {
+    std::vector<bool> kept(laid.graph.node_count(), true);
+    std::vector<std::pair<Value, std::string>> renamed;
+    const auto is_wanted = [&](Value value) {
+      const auto lists = [&](const std::vector<Value>& list) {
+        return std::ranges::find(list, value) != list.end();
+      };
+      return !laid.graph.consumers(value).empty() || lists(laid.graph.outputs()) ||
+             lists(laid.fetched) || lists(laid.updated);
+    };
+    for (const auto& [first, again] : casts_again_) {
+      if (is_wanted(first)) continue;
+      kept[laid.graph.producer(first)->index()] = false;
+      renamed.emplace_back(again, laid.graph.name(first));
+    }
+    if (renamed.empty()) return laid;
+    const std::vector<Value> moved = laid.graph.keep(kept);
+    for (const auto& [value, name] : renamed)
+      if (!laid.graph.find(name)) laid.graph.rename(moved[value.id], name);
+    LaidOut made{std::move(laid.graph), {}, {}, {}};
+    made.layouts.resize(made.graph.value_count());
+    for (std::size_t id = 0; id < moved.size(); ++id)
+      if (moved[id]) made.layouts[moved[id].id] = laid.layouts[id];
+    for (Value value : laid.fetched) made.fetched.push_back(moved[value.id]);
+    for (Value value : laid.updated) made.updated.push_back(moved[value.id]);
+    return made;
   }
 
   std::string suffix(Value old, Layout layout) const {
@@ -116,8 +168,9 @@ class LayoutPass {
     return replicas;
   }
 
-  // Nodes that no kernel takes are row-major: making their kernels throws.
-  Layouts wish_of(const Node& node) const {
+  // Nodes that no kernel takes are row-major: making their kernels throws. `asked`: of the first
+  // result; otherwise results' readers are asked.
+  Layouts wish_of(const Node& node, std::optional<Layout> asked = std::nullopt) const {
     const StepPlace place{replicas_of(node), 0, {}, compile_.options.threads};
     const Layouts plain{std::vector<Layout>(node.inputs().size()),
                         std::vector<Layout>(node.outputs().size())};
@@ -125,17 +178,18 @@ class LayoutPass {
       if (replica < 0 || replica >= static_cast<int>(compile_.devices.size())) return plain;
     if (place.replicas.empty()) return plain;
     try {
-      return allowed(wish_of(node, place));
+      return allowed(wish_of(node, place, asked));
     } catch (const std::exception&) {  // oneDNN's exceptions are not Errors
       return plain;                    // preparing the kernel will report the error
     }
   }
-  Layouts wish_of(const Node& node, StepPlace place) const {
+  Layouts wish_of(const Node& node, StepPlace place, std::optional<Layout> asked) const {
     place.device = compile_.devices[place.replicas[0]];
     KernelRequest request =
         request_of(node, place, compile_, [this](Value value) { return layout_of(value); });
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (node.outputs()[i]) request.out[i].layout = layout_beside(node.outputs()[i]);
+    if (asked) request.out[0].layout = *asked;
     return table_for(compile_.kernels, place.device).wished_layouts(request);
   }
   // The widest channel blocks among other operands of the value's readers, or row-major.
@@ -203,6 +257,7 @@ class LayoutPass {
   std::map<std::string, std::set<Layout>> wanted_;     // layouts of values that others see
   std::vector<Layout> layouts_;                        // of each value in the copied graph
   std::map<std::pair<int, Layout>, Value> reordered_;  // by old value
+  std::vector<std::pair<Value, Value>> casts_again_;   // the first cast, and the other one
   StateLayouts wished_;
   bool reads_narrow_tiles_ = false;
   std::set<std::string> reordered_states_;

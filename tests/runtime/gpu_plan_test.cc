@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
@@ -14,6 +16,8 @@
 #include "operators/all.h"
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/cuda.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/gemm/gemm.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/traffic.h"
 #include "tests/support/golden.h"
@@ -148,6 +152,38 @@ TEST(GpuPlan, OfResNet50CastsNoParameters) {
     EXPECT_LE(steps["Cast"], precision == DType::bfloat16 ? 4 : 4 + 54);
     ASSERT_EQ(plan.refresh.size(), 1u);
     EXPECT_EQ(plan.refresh[0].out.size(), 55u);
+  }
+}
+
+// A cast to 16 bits lies channels last where a convolution reads it, and row-major where a product
+// does: neither is reordered behind the cast. Where both read the batch, it is cast twice.
+TEST(GpuPlan, ACastLiesAsItsReadersNeed) {
+  const auto network = [](bool convolves, bool multiplies) {
+    return [=](Net& net) {
+      Graph& graph = net.graph;
+      const Value x = net.input("data", {DType::float32, {Dim("N"), 8, 6, 6}});
+      std::vector<Value> read;
+      if (convolves) read.push_back(conv_layer(net, x, 8, {.kernel = 3, .pad = 1}, "conv"));
+      if (multiplies) {
+        const Value w = net.param("w", {1, 1, 6, 6}, xavier());
+        read.push_back(matmul(graph, x, w, "product"));
+      }
+      const Value joined = read.size() == 1 ? read[0] : add(graph, read[0], read[1]);
+      classify(net, fc_layer(net, joined, 10, {}, "fc"));
+    };
+  };
+  for (const auto& [convolves, multiplies] :
+       {std::pair{true, false}, {false, true}, {true, true}}) {
+    const TrainingModel model = build_data_parallel_model(
+        all_ops(), network(convolves, multiplies), MomentumSgd{}, {.precision = DType::bfloat16});
+    int casts = 0;
+    const Plan plan = plan_of(model, "gpu", 4);
+    for (const PlanStep& step : plan.steps) {
+      const std::string name = plan.slots[step.in.empty() ? 0 : step.in[0]].name;
+      casts += step.type == "Cast" && name == "gpu_0/data";
+      EXPECT_FALSE(step.type == "Reorder" && name.starts_with("gpu_0/data")) << step.name;
+    }
+    EXPECT_EQ(casts, convolves + multiplies);
   }
 }
 
