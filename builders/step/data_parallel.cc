@@ -8,6 +8,7 @@
 #include "builders/step/hold.h"
 #include "builders/step/in_turn.h"
 #include "builders/step/initial_states.h"
+#include "builders/step/linear_layers.h"
 #include "builders/step/non_finite.h"
 #include "builders/step/one_replica.h"
 #include "builders/step/precision.h"
@@ -178,6 +179,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   // Forward and backward pass.
   OneReplica one = trace(ops, model, options.forward_only);
   if (options.forward_only) compute_as_predicting(one);
+  make_linear_layers_products(one);
   if (options.resident.any()) hold_inputs(one, options.resident);
   std::optional<WholeLoss> whole;
   if (options.whole_loss) whole.emplace(one);

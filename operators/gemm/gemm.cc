@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/gemm/gemm.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "operators/elementwise/elementwise.h"
@@ -48,22 +49,48 @@ Value swapped(Graph& graph, Value x, const Site& site) {
   return transpose(graph, x, order, site);
 }
 
+// For a Reshape to rows of any number.
+bool has_known_sizes(const Shape& matrix) {
+  return std::ranges::all_of(matrix, [](const Dim& dim) { return dim.known() && dim.size() > 0; });
+}
+
+// Of a matrix on the right: the rows of all examples are one matrix, so either gradient is one
+// product.
+std::vector<Value> gradient_by_rows(const GradientRequest& r) {
+  Graph& graph = r.graph;
+  const Value a = r.x(0), b = r.x(1);
+  std::vector<Value> dx(2);
+  const auto rows = [&](Value value, const Site& site) {
+    return graph.shape(value).size() == 2
+               ? value
+               : reshape(graph, value, {-1, graph.shape(value).back().size()}, site);
+  };
+  if (r.wanted[0]) {
+    const Site site = gradient_site(r, 0);
+    const Value made = gemm(graph, rows(r.dy[0], site), b, none, {.trans_b = true}, site);
+    dx[0] = graph.shape(a).size() == 2 ? made : reshape_like(graph, made, a, site);
+  }
+  if (r.wanted[1]) {
+    const Site site = gradient_site(r, 1);
+    dx[1] = gemm(graph, rows(a, site), rows(r.dy[0], site), none, {.trans_a = true}, site);
+  }
+  return dx;
+}
+
 std::vector<Value> matmul_gradient(const GradientRequest& r) {
   Value a = r.x(0), b = r.x(1), dy = r.dy[0];
   const std::size_t rank_a = r.graph.shape(a).size(), rank_b = r.graph.shape(b).size();
   check(rank_a >= 2 && rank_b >= 2, r.node.description(),
         ": the gradient of MatMul with a vector is not supported; make the vector a matrix");
+  if (rank_b == 2 && (rank_a == 2 || has_known_sizes(r.graph.shape(b)))) return gradient_by_rows(r);
   std::vector<Value> dx(2);
-  const bool plain = rank_a == 2 && rank_b == 2;
   if (r.wanted[0]) {
     Site site = gradient_site(r, 0);
-    dx[0] = plain ? gemm(r.graph, dy, b, none, {.trans_b = true}, site)
-                  : sum_to(r.graph, matmul(r.graph, dy, swapped(r.graph, b, site), site), a, site);
+    dx[0] = sum_to(r.graph, matmul(r.graph, dy, swapped(r.graph, b, site), site), a, site);
   }
   if (r.wanted[1]) {
     Site site = gradient_site(r, 1);
-    dx[1] = plain ? gemm(r.graph, a, dy, none, {.trans_a = true}, site)
-                  : sum_to(r.graph, matmul(r.graph, swapped(r.graph, a, site), dy, site), b, site);
+    dx[1] = sum_to(r.graph, matmul(r.graph, swapped(r.graph, a, site), dy, site), b, site);
   }
   return dx;
 }

@@ -7,6 +7,7 @@
 #include "operators/kit/broadcast.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/dnnl.h"
+#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -46,18 +47,21 @@ std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& request) {
   Product product{attrs.trans_a, attrs.trans_b, y[0], y[1], a[attrs.trans_a ? 0 : 1]};
   const bool has_c = request.in.size() > 2 && request.in[2].present();
   Broadcast<1> walk(y, {has_c ? request.in[2].dims : Dims{}});
-  auto run = [=](const KernelArgs& args) {
+  auto run = [=, threads = request.threads](const KernelArgs& args) {
     T* out = args.out[0].as<T>();
     if (has_c) {
       const T* c = args.in[2].as<T>();
-      for (int64_t row = 0; row < walk.rows; ++row) {
-        const T* from = c + walk.at(row)[0];
-        T* to = out + row * walk.row_length;
-        if (walk.step[0] == 1)
-          std::copy_n(from, walk.row_length, to);
-        else
-          std::fill_n(to, walk.row_length, *from);
-      }
+      const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, walk.row_length));
+      parallel_for(walk.rows, grain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          const T* from = c + walk.at(row)[0];
+          T* to = out + row * walk.row_length;
+          if (walk.step[0] == 1)
+            std::copy_n(from, walk.row_length, to);
+          else
+            std::fill_n(to, walk.row_length, *from);
+        }
+      });
     }
     multiply<T>(product, static_cast<T>(attrs.alpha), args.in[0].as<T>(), args.in[1].as<T>(),
                 static_cast<T>(has_c ? attrs.beta : 0), out);
