@@ -62,6 +62,16 @@ auto dispatch(DType dtype, Make&& make) {
   return dispatch_among(List(), dtype, make);
 }
 
+// Calls body.operator()<T>() for the T of the list that `dtype` names, in inner loops: no text is
+// made unless none does.
+template <class List, class Body>
+void with_type(DType dtype, Body&& body) {
+  [&]<class... T>(Types<T...>) {
+    const bool known = ((dtype == dtype_of<T>() && (body.template operator()<T>(), true)) || ...);
+    if (!known) fail(text_of_types(dtypes_of(List()), dtype));
+  }(List());
+}
+
 // The same for moved data: one type stands for all of its size.
 template <class Make>
 std::unique_ptr<Kernel> of_size(DType dtype, Make&& make) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "operators/kit/simd/isa.h"
 #include "operators/layout/padding.h"
 
 namespace lockstep {
@@ -98,11 +99,12 @@ bool has(dnnl::cpu_isa isa) {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
 }
 
+bool multiplies_bfloat16() { return has(dnnl::cpu_isa::avx512_core_bf16); }
+
 std::string dnnl_floats(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   if (type == DType::bfloat16)
-    return has(dnnl::cpu_isa::avx512_core_bf16) ? ""
-                                                : "takes bfloat16 on processors with AVX512-BF16";
+    return multiplies_bfloat16() ? "" : "takes bfloat16 on processors with AVX512-BF16";
   return type == DType::float32 ? "" : join("takes float32 or bfloat16, not ", type);
 }
 

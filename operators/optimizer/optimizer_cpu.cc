@@ -45,7 +45,8 @@ class GradientAndCopies {
   [[gnu::noinline]] void read(const Tensor& gradient, int64_t first, int64_t count, int64_t row,
                               PieceRows& rows, float* to) const {
     widest([&] {
-      as_its_type(gradient, [&]<class From>(const From* from) {
+      with_type<TensorFloats>(gradient.desc.dtype, [&]<class From>() {
+        const From* const from = gradient.as<const From>();
         if (gradient_ && !squares_)
           return gradient_->each(first, count, [&](int64_t n, int64_t place) {
             to[n] = static_cast<float>(from[place]);
@@ -66,18 +67,6 @@ class GradientAndCopies {
   }
 
  private:
-  template <class Body>
-  static void as_its_type(const Tensor& gradient, const Body& body) {
-    switch (gradient.desc.dtype) {
-      case DType::float16:
-        return body(gradient.as<const Half>());
-      case DType::bfloat16:
-        return body(gradient.as<const BFloat16>());
-      default:
-        return body(gradient.as<const float>());
-    }
-  }
-
   std::optional<PlacesInTiles> gradient_;
   std::optional<Squares> squares_;  // instead of its places
   WrittenCopies copies_;

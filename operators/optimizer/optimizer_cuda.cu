@@ -22,20 +22,12 @@ struct LaidBeside {
 
   __device__ float slope(int64_t i, int64_t with_channels_last) const {
     const int64_t place = gradient_last ? with_channels_last : i;
-    if (is(gradient_type, DType::float16)) return computed(as<const __half>(gradient)[place]);
-    if (is(gradient_type, DType::bfloat16))
-      return computed(as<const __nv_bfloat16>(gradient)[place]);
-    return as<const float>(gradient)[place];
+    return read(TensorFloats(), gradient, gradient_type, place);
   }
   __device__ void write(int64_t i, int64_t with_channels_last, float value) const {
     if (!copy) return;
     const int64_t place = copy_last ? with_channels_last : i;
-    if (is(copy_type, DType::float16))
-      as<__half>(copy)[place] = stored<__half>(value);
-    else if (is(copy_type, DType::float32))
-      as<float>(copy)[place] = value;
-    else
-      as<__nv_bfloat16>(copy)[place] = stored<__nv_bfloat16>(value);
+    store(TensorFloats(), copy, copy_type, place, value);
   }
   // The place of the parameter's element i where channels are innermost. Divisions in 64 bits are
   // slow.
@@ -48,10 +40,22 @@ struct LaidBeside {
   }
 
  private:
-  __device__ static bool is(int8_t type, DType other) { return type == static_cast<int8_t>(other); }
   template <class T>
-  __device__ static T* as(std::conditional_t<std::is_const_v<T>, const void, void>* data) {
-    return static_cast<T*>(data);
+  __device__ static bool is(int8_t type) {
+    return type == static_cast<int8_t>(dtype_of<T>());
+  }
+  template <class... T>
+  __device__ static float read(Types<T...>, const void* data, int8_t type, int64_t place) {
+    float value = 0;
+    ((is<T>(type) && (value = computed(static_cast<const DeviceType<T>*>(data)[place]), true)) ||
+     ...);
+    return value;
+  }
+  template <class... T>
+  __device__ static void store(Types<T...>, void* data, int8_t type, int64_t place, float value) {
+    ((is<T>(type) &&
+      (static_cast<DeviceType<T>*>(data)[place] = stored<DeviceType<T>>(value), true)) ||
+     ...);
   }
 };
 

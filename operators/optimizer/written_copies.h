@@ -114,15 +114,9 @@ class WrittenCopies {
   // A range, which is in this row of a piece. copies[c]: where the c-th one goes.
   void write(const float* from, const Tensor* copies, int64_t first, int64_t count, int64_t row,
              PieceRows& rows) const {
-    // Called for each range, so without dispatch(), which makes the text of a refusal.
-    switch (copies->desc.dtype) {
-      case DType::float16:
-        return write_as<Half>(from, copies, first, count, row, rows);
-      case DType::bfloat16:
-        return write_as<BFloat16>(from, copies, first, count, row, rows);
-      default:
-        return write_as<float>(from, copies, first, count, row, rows);
-    }
+    with_type<TensorFloats>(copies->desc.dtype, [&]<class To>() {
+      write_as<To>(from, copies, first, count, row, rows);
+    });
   }
   // When all its ranges have been written.
   void finish(const UpdatePiece& piece, const Tensor* copies, const PieceRows& rows) const {

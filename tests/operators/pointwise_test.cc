@@ -6,6 +6,7 @@
 
 #include "graph/half.h"
 #include "operators/cpu.h"
+#include "operators/kit/simd/isa.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/threads.h"
 #include "tests/support/tile_case.h"
@@ -79,8 +80,7 @@ std::vector<float> gradient(const Convolution& convolution, int threads) {
 class Pointwise : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!__builtin_cpu_supports("avx512bf16"))
-      GTEST_SKIP() << "skipped: this processor has no AVX512-BF16";
+    if (!multiplies_bfloat16()) GTEST_SKIP() << "skipped: this processor has no AVX512-BF16";
   }
 };
 
