@@ -80,7 +80,11 @@ ConfigKeys keys_of(RunSettings& run) {
        &run.exact,
        "compute float32 convolutions directly on CPUs, never by Winograd's method, which is faster "
        "and rounds up to twice as much, and fold no batch norm into a convolution",
-       {.flag = "--exact", .decides_bits = true}}};
+       {.flag = "--exact", .decides_bits = true}},
+      {"RECORD", &run.record,
+       "GPUs record a step as a CUDA graph and replay it; false enqueues every kernel in every "
+       "step, "
+       "which is slower but tells which one fails"}};
 }
 
 ConfigKeys keys_of(StepSettings& step) {

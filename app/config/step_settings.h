@@ -31,6 +31,7 @@ struct RunSettings {
   int threads = 0;                // per CPU replica; 0: an equal share of the cores
   bool tf32 = false;
   bool exact = false;
+  bool record = true;  // on GPUs
 };
 ConfigKeys keys_of(RunSettings& run);
 // The devices of a session: those of replicas, then the auxiliary ones.

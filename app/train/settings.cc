@@ -155,7 +155,9 @@ std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKe
 SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm) {
   return {.seed = static_cast<uint64_t>(settings.seed),
           .threads = threads,
-          .compile = {.tf32 = settings.run.tf32, .exact = settings.run.exact},
+          .compile = {.tf32 = settings.run.tf32,
+                      .exact = settings.run.exact,
+                      .record = settings.run.record},
           .comm = comm};
 }
 

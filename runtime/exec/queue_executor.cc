@@ -47,6 +47,7 @@ QueueExecutor::QueueExecutor(Plan plan, States& state, Accelerator& accelerator,
                       accelerator.queue(device)});
   }
   start_ = accelerator.event(plan_.workers[0].device);
+  if (!plan_.is_recorded) not_recorded_ = "RECORD is false";
   events_.resize(plan_.steps.size());
   for (const PlanStep& step : plan_.steps) {
     for (const Wait& wait : step.waits) {

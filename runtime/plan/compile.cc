@@ -248,6 +248,7 @@ Plan compile(const CompileRequest& request) {
   here.updates = step.updates;
   Plan plan;
   plan.name = request.graph.name();
+  plan.is_recorded = request.options.record;
   plan.threads = request.options.threads;
   plan.states = request.states;
   plan.notes = step.notes;

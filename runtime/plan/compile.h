@@ -23,6 +23,7 @@ struct CompileOptions {
   bool share = true;            // false: every replica has states of its own
   bool tf32 = false;            // KernelRequest::tf32
   bool exact = false;           // KernelRequest::exact
+  bool record = true;           // Plan::is_recorded
   std::size_t guard_bytes = 0;  // free bytes around every block; for tests
 };
 

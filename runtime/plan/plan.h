@@ -107,6 +107,7 @@ struct Plan {
 
   std::vector<std::string> notes;  // what rewrites did, and why
   bool exchanges = false;          // whether steps wait for other processes
+  bool is_recorded = true;         // a GPU's run may be recorded and replayed (queue_executor.h)
   int views = 0;                   // nodes that became views
   int in_place = 0;                // values in an operand's or a state's memory
   std::size_t tensor_bytes = 0;    // the arenas' size if every value had its own memory

@@ -43,6 +43,24 @@ TEST(Queues, TrainingGivesTheBitsOfTheCpu) {
     }
 }
 
+TEST(Queues, AStepIsNotRecordedWhereRecordIsFalse) {
+  const TrainingModel model = small_mlp(2);
+  auto trained = [&](bool record) {
+    Session session(model, gpu_devices(2), queued_kernels(), {5, 1, {.record = record}});
+    session.initialise();
+    StepFeeds feeds(model, 24, 5, kSmall);
+    const int before = recordings_made();
+    for (uint64_t step = 0; step < 4; ++step)
+      session.step().run(feeds.at(static_cast<int64_t>(step), 0.05F), session.run_options(step));
+    return std::pair{recordings_made() - before, session.save()};
+  };
+  const auto [recorded, with] = trained(true);
+  const auto [none, without] = trained(false);
+  EXPECT_EQ(recorded, 1);
+  EXPECT_EQ(none, 0);
+  EXPECT_TRUE(with == without);
+}
+
 // Random numbers of a recorded step depend on the step that runs, not on the one recorded.
 TEST(Queues, ARecordingIsToldTheStep) {
   TrainingModel model(all_ops());

@@ -71,6 +71,7 @@ struct Tape final : Recording {
   }
 };
 thread_local std::unique_ptr<Tape> taping;
+std::atomic<int> made{0};
 
 class ThreadQueue final : public Queue {
  public:
@@ -216,7 +217,11 @@ class QueuedKernel final : public Kernel {
 }  // namespace
 
 void begin_recording() { taping = std::make_unique<Tape>(); }
-std::unique_ptr<Recording> end_recording() { return std::move(taping); }
+std::unique_ptr<Recording> end_recording() {
+  ++made;
+  return std::move(taping);
+}
+int recordings_made() { return made; }
 void hold_while_recorded(std::shared_ptr<void> object) {
   if (taping) taping->held.push_back(std::move(object));
 }

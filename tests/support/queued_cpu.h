@@ -18,6 +18,8 @@ std::unique_ptr<Accelerator> threads_as_devices(Reach reach);
 // What this thread puts into queues in between is recorded, not run.
 void begin_recording();
 std::unique_ptr<Recording> end_recording();
+// By all threads, since the program began.
+int recordings_made();
 // The recording under way, if any, holds it until it is destroyed.
 void hold_while_recorded(std::shared_ptr<void> object);
 
