@@ -138,8 +138,10 @@ int over_processes(const AllReduceBench& options, Comm& comm, int64_t count) {
   std::vector<std::function<void()>> candidates{
       [&] { gloo_ring_sum(comm, data.data(), data.size()); }};
   Sums sums;
-  for (const char* spec : {"collective", "xring", "rechd"}) {
-    names.emplace_back(spec);
+  std::vector<std::string> specs{"collective", "xring", "rechd"};
+  if (!parse_devices(options.devices)[0].info().in_host_memory) specs.emplace_back("nccl");
+  for (const std::string& spec : specs) {
+    names.push_back(spec);
     sums.add(partition(sum_model(spec, replicas * comm.size(), count), {comm.rank(), comm.size()}),
              options.devices, &comm, candidates);
   }
