@@ -11,6 +11,8 @@
   d  5 min  the same step beside PyTorch's: eager, as a CUDA graph, compiled
   e  6 min  operators in float32, TF32 and float16; some under compute-sanitizer
   f  2 min  a detector
+  g  3 min  two processes on the one GPU, which NCCL takes for two hosts: bits, and a process that is lost
+  h  4 min  an LSTM, a vision transformer from ONNX, and steps in TF32, each beside PyTorch's
 
 Each stage writes its part (a.json, logs) into the folder as it goes, so a machine that is taken away
 leaves what there was; report.txt has them all. A later call with the same folder goes on with what
@@ -23,10 +25,11 @@ import datetime
 import os
 import sys
 
-from gpu import kernels, machine, part, beside_pytorch, steps, tests
+from gpu import beside_pytorch, kernels, machine, part, processes, steps, tests
 
 STAGES = {"a": (4, tests.stage_a), "b": (5, steps.stage_b), "c": (3, kernels.stage_c), "d": (5, beside_pytorch.stage_d),
-          "e": (6, tests.stage_e), "f": (2, steps.stage_f)}
+          "e": (6, tests.stage_e), "f": (2, steps.stage_f),
+          "g": (3, processes.stage_g), "h": (4, beside_pytorch.stage_h)}
 
 
 def parse():
@@ -40,6 +43,12 @@ def parse():
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a run")
     parser.add_argument("--rounds", type=int, default=3, help="of stage d")
     parser.add_argument("--detector-iterations", type=int, default=100)
+    parser.add_argument("--process-iterations", type=int, default=60, help="of a run of stage g")
+    parser.add_argument("--seconds-of-a-pair", type=float, default=40, help="the most that a run of stage g takes")
+    parser.add_argument("--further", nargs="*", metavar="MODEL", help="of stage h",
+                        default=["lstm", "vit_b16", "resnet50", "vgg16", "lenet", "mlp"])
+    parser.add_argument("--imported", default="vit_b16", help="the network that stage h takes from an ONNX file")
+    parser.add_argument("--imported-batch", type=int, default=64)
     parser.add_argument("--compile-mode", default="reduce-overhead", help="of torch.compile")
     parser.add_argument("--minutes", type=float, help="for each stage, instead of its own limit")
     parser.add_argument("--lockstep", default=lockstep)

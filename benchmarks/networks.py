@@ -118,6 +118,11 @@ class Lstm(nn.Module):
         return self.fc(y[:, -1])
 
 
+def vit_b16():
+    from torchvision import models  # only this network needs it
+    return models.vit_b_16()
+
+
 MODELS = {
     "lstm": Lstm,
     "mlp": mlp,
@@ -130,6 +135,7 @@ MODELS = {
     "resnet152": lambda: ResNet((3, 8, 36, 3), True),
     "resnext50_32x4d": lambda: ResNet((3, 4, 6, 3), True, 32, 4),
     "vgg16": vgg16,
+    "vit_b16": vit_b16,
 }
 
 

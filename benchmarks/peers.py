@@ -35,8 +35,9 @@ class TorchStep:
 
     def __init__(self, args):
         self.device = "cuda" if args.device == "gpu" else "cpu"
-        layout = torch.channels_last if args.channels_last else torch.contiguous_format
         shape, classes = images_of(args.model)
+        are_pictures = len(shape) == 3
+        layout = torch.channels_last if args.channels_last and are_pictures else torch.contiguous_format
         batch = args.batch // args.ranks
         self.net = MODELS[args.model]().train().to(self.device, memory_format=layout)
         self.images = torch.rand(batch, *shape, device=self.device).to(memory_format=layout)

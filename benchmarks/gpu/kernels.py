@@ -14,14 +14,14 @@ METRICS = {"dram__throughput.avg.pct_of_peak_sustained_elapsed": "% of memory",
            "launch__registers_per_thread": "registers"}
 
 
-def profiled(args, log, seconds, metrics, *selection):
+def profiled(args, log, seconds):
     """Rows of kernels in the order of their launches. The clocks stay as they are."""
     table = log + ".csv"
     step = [args.lockstep, "bench", "train-step", "--devices", args.device,
             *steps.large_step(args, count=1)]
     code, text = machine.run_logged(
-        [machine.tool("ncu"), "--clock-control", "none", "--metrics", ",".join(metrics), "--csv", "--page", "raw",
-         "--print-units", "base", "--force-overwrite", "--log-file", table, *selection, *step],
+        [machine.tool("ncu"), "--clock-control", "none", "--metrics", ",".join([TIME, *METRICS]), "--csv", "--page",
+         "raw", "--print-units", "base", "--force-overwrite", "--log-file", table, *step],
         log, seconds, LOCKSTEP_ENGINES=steps.engines_of(args))
     if code == machine.LATE:
         raise TimeoutError
@@ -56,14 +56,16 @@ def number(text):
         return 0.0  # it could not be counted
 
 
+def time_of(row):
+    return number(row[TIME]) * 1e-9
+
+
 def slowest_of(rows):
-    """Name, seconds of all launches, their count, the number of the longest; most seconds first."""
+    """Rows of each kernel, for the kernels that take most time in all their launches."""
     kinds = {}
     for row in rows:
-        kinds.setdefault(row["Kernel Name"], []).append((number(row[TIME]), int(row["ID"])))
-    ranked = [(name, sum(time for time, _ in launches) * 1e-9, len(launches), max(launches)[1])
-              for name, launches in kinds.items()]
-    return sorted(ranked, key=lambda kind: -kind[1])[:SLOWEST]
+        kinds.setdefault(row["Kernel Name"], []).append(row)
+    return sorted(kinds.values(), key=lambda launches: -sum(map(time_of, launches)))[:SLOWEST]
 
 
 def stage_c(part, args):
@@ -73,24 +75,20 @@ def stage_c(part, args):
         return
     name = "times of all kernels"
     try:
-        # Engines that are still to be timed would be launches, too, and only in the first run.
+        # Engines that are still to be timed would be launches, too.
         steps.train_step(args, part.log_of("engines"), part.left(), steps.large_step(args), True)
-        ranked = slowest_of(profiled(args, part.log_of(name), part.left(), [TIME]))
+        ranked = slowest_of(profiled(args, part.log_of(name), part.left()))
         part.add(name, f"{name:42} the {len(ranked)} slowest of one run, warm-up included",
-                 kernels=[kind[0] for kind in ranked])
-        for place, (kernel, seconds, launches, longest) in enumerate(ranked, 1):
-            what = f"slowest kernel {place}"
-            row = profiled(args, part.log_of(what), part.left(), [TIME, *METRICS], "--launch-skip", str(longest),
-                           "--launch-count", "1")[0]
-            if row["Kernel Name"] != kernel:
-                part.add(what, f"{seconds * 1e3:9.3f} ms in {launches:4} launches: {kernel[:150]}, not met again",
-                         kernel=kernel)
-                continue
-            values = {metric: number(row[metric]) for metric in METRICS}
+                 kernels=[launches[0]["Kernel Name"] for launches in ranked])
+        for place, launches in enumerate(ranked, 1):
+            longest = max(launches, key=time_of)
+            kernel, seconds = longest["Kernel Name"], sum(map(time_of, launches))
+            values = {metric: number(longest[metric]) for metric in METRICS}
             shown = ", ".join(f"{values[metric]:.0f} {unit}" for metric, unit in METRICS.items())
-            part.add(what, [f"{seconds * 1e3:9.3f} ms in {launches:4} launches: {kernel[:150]}",
-                            f"            the longest: {number(row[TIME]) * 1e-3:.1f} us, {shown}"],
-                     kernel=kernel, seconds=seconds, launches=launches, values=values)
+            part.add(f"slowest kernel {place}",
+                     [f"{seconds * 1e3:9.3f} ms in {len(launches):4} launches: {kernel[:150]}",
+                      f"            the longest: {time_of(longest) * 1e6:.1f} us, {shown}"],
+                     kernel=kernel, seconds=seconds, launches=len(launches), values=values)
     except TimeoutError:
         part.add("profiler", f"{'profiler':42} stopped: the stage's time is over", late=True)
     except steps.StepFailed as error:

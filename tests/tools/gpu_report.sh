@@ -9,7 +9,7 @@ source=$1 lockstep=$2 tests=$3 work=$4 python=$5
 report() { "$python" "$source/benchmarks/gpu_report.py" --lockstep "$lockstep" --tests "$work/tests" "$@"; }
 rehearse() {
   PATH="$work/tools:$PATH" report --device cpu --model resnet18 --batch 2 --steps 1 --rounds 1 \
-    --detector-iterations 2 "$@"
+    --detector-iterations 2 --process-iterations 20 --imported resnet18 --imported-batch 1 --further resnet18 lenet "$@"
 }
 
 rm -rf "$work"
@@ -24,9 +24,9 @@ fi
 cat >"$work/tools/ncu" <<'FAKE'
 #!/bin/sh
 echo "$@" >>"$(dirname "$0")/ncu_was_asked"
-table= only=
+table=
 until [ -f "$1" ] && [ -x "$1" ]; do
-  case $1 in --log-file) table=$2 ;; --launch-skip) only=$2 ;; esac
+  case $1 in --log-file) table=$2 ;; esac
   shift
 done
 "$@" >/dev/null || exit 1
@@ -34,10 +34,9 @@ done
   echo '==PROF== Connected to process 1'
   echo '"ID","Kernel Name","gpu__time_duration.sum","dram__throughput.avg.pct_of_peak_sustained_elapsed","sm__throughput.avg.pct_of_peak_sustained_elapsed","sm__warps_active.avg.pct_of_peak_sustained_active","launch__registers_per_thread"'
   echo '"","","ns","%","%","%","register/thread"'
-  for row in '"0","short(int, float)","1,000","10.5","20","30","40"' \
-    '"1","long<4>(float*)","5,000","80","20","30","64"' '"2","long<4>(float*)","9,000","81","20","30","64"'; do
-    case ,$row in ,\"${only:-[0-9]}\"*) echo "$row" ;; esac
-  done
+  echo '"0","short(int, float)","1,000","10.5","20","30","40"'
+  echo '"1","long<4>(float*)","5,000","80","20","30","64"'
+  echo '"2","long<4>(float*)","9,000","81","20","30","64"'
 } >"$table"
 FAKE
 # Runs the program as it is.
@@ -57,7 +56,7 @@ rehearse --out "$work/out" | tee "$work/log"
 [ "$before" = "$(stat -c %Y.%i "$work/out/a.json")" ]
 "$python" - "$work/out" <<'PY'
 import json, sys
-parts = {stage: json.load(open(f"{sys.argv[1]}/{stage}.json")) for stage in "abcdef"}
+parts = {stage: json.load(open(f"{sys.argv[1]}/{stage}.json")) for stage in "abcdefgh"}
 items = {stage: {item["name"]: item for item in part["items"]} for stage, part in parts.items()}
 for stage, part in parts.items():
     assert part["complete"], (stage, part)
@@ -74,8 +73,13 @@ assert items["c"]["times of all kernels"]["kernels"] == ["long<4>(float*)", "sho
 longest = items["c"]["slowest kernel 1"]
 assert longest["launches"] == 2 and abs(longest["seconds"] - 14e-6) < 1e-9, longest
 assert longest["values"]["dram__throughput.avg.pct_of_peak_sustained_elapsed"] == 81, longest
-assert items["d"]["beside PyTorch"]["seconds"]["Lockstep"][0] > 0, items["d"]
+assert items["d"]["resnet18, batch 2, bfloat16"]["seconds"]["Lockstep"][0] > 0, items["d"]
 assert items["f"]["Faster R-CNN on drawn scenes"]["images_per_second"] > 0, items["f"]
+for run in ("one process, two replicas", "nccl", "nccl/xring", "collective, not recorded", "nccl, rank 1 killed"):
+    assert run in items["g"], items["g"]
+assert "the bits of one process" in items["g"]["xring"]["lines"][0], items["g"]["xring"]
+for case in ("resnet18, batch 1, bfloat16", "lenet, batch 64, tf32"):
+    assert items["h"][case]["seconds"]["Lockstep"][0] > 0, items["h"]
 PY
 grep -q -- "--clock-control none" "$work/tools/ncu_was_asked"
 for line in "-- a: " "GPUs " "operators in tf32" "engines kept" "long<4>" "Lockstep  " "Faster R-CNN"; do
@@ -93,7 +97,7 @@ PY
 rehearse --out "$work/out" >"$work/log"
 grep -q "taken before" "$work/out/report.txt"
 grep -q "ms/step" "$work/out/report.txt"
-if grep "engines kept\|-- [acdef]" "$work/log"; then
+if grep "engines kept\|-- [acdefgh]" "$work/log"; then
   echo "what was there has been taken again"
   exit 1
 fi
@@ -136,7 +140,7 @@ grep -q "failed: Broken.Case" "$work/log"
 code=0
 rehearse --out "$work/none" --stages xa 2>"$work/err" || code=$?
 [ "$code" = 2 ]
-grep -q "there is no stage x; stages are abcdef" "$work/err"
+grep -q "there is no stage x; stages are abcdefgh" "$work/err"
 if "$lockstep" doctor | grep -q '^GPUs       0'; then
   code=0
   report --out "$work/none" 2>"$work/err" || code=$?
