@@ -41,7 +41,7 @@ def parse():
     parser.add_argument("--model", default="resnet50")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a run")
-    parser.add_argument("--rounds", type=int, default=3, help="of stage d")
+    parser.add_argument("--rounds", type=int, default=3, help="of stages d and h")
     parser.add_argument("--detector-iterations", type=int, default=100)
     parser.add_argument("--process-iterations", type=int, default=60, help="of a run of stage g")
     parser.add_argument("--seconds-of-a-pair", type=float, default=40, help="the most that a run of stage g takes")

@@ -27,7 +27,7 @@ void lock(int descriptor, const std::string& path) {
   while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
     if (std::chrono::steady_clock::now() > end)
       fail("cannot create '", path,
-           "': it is being written, by another command or by this one for "
+           "': for 30 seconds it has been written, by another command or by this one for "
            "another of its files; choose another name");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -35,8 +35,7 @@ void lock(int descriptor, const std::string& path) {
 
 // False once another writer has renamed or deleted the file that was opened.
 bool is_still_at(const std::string& path, int descriptor) {
-  struct stat opened {
-  }, there{};
+  struct stat opened = {}, there = {};
   return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }

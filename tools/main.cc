@@ -47,26 +47,16 @@ void spell_out_help(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
-// Whether a command's help is asked for, by words that name no more than commands.
-void check_help(const CLI::App& app, std::span<const std::string> words) {
-  const CLI::App* command = &app;
-  for (const std::string& word : words) {
-    if (word.starts_with("-")) return;
-    const std::vector<const CLI::App*> known = subcommands(*command);
-    check(!known.empty(), "help: '", command->get_name(), "' has no subcommand '", word, "'");
-    const auto next = std::ranges::find(known, word, &CLI::App::get_name);
-    if (next == known.end()) return;  // check_commands() says what is known
-    command = *next;
-  }
-}
-
 // The words that name a subcommand, whose own subcommands may follow. The parser itself would only
 // say that a subcommand is required.
 void check_commands(const CLI::App& app, const std::string& name,
-                    std::span<const std::string> words) {
+                    std::span<const std::string> words, bool asks_help) {
   const std::vector<const CLI::App*> known = subcommands(app);
-  if (words.empty() || known.empty()) return;
+  if (words.empty()) return;
   const std::string& word = words[0];
+  if (known.empty())
+    return check(!asks_help || word.starts_with("-"), "help: '", name, "' has no subcommand '",
+                 word, "'");
   if (word.starts_with("-")) {
     check(app.get_option_no_throw(word) != nullptr, "unknown option '", word, "'; ", name,
           " --help lists the subcommands");
@@ -75,7 +65,7 @@ void check_commands(const CLI::App& app, const std::string& name,
   std::vector<std::string> names;
   for (const CLI::App* command : known) {
     if (command->get_name() == word)
-      return check_commands(*command, name + " " + word, words.subspan(1));
+      return check_commands(*command, name + " " + word, words.subspan(1), asks_help);
     names.push_back(command->get_name());
   }
   const std::string near = nearest(word, names);
@@ -164,8 +154,7 @@ int run(const std::vector<std::string>& given) {
   std::vector<std::string> words = given;
   try {
     spell_out_help(words);
-    if (words != given) check_help(app, words);
-    check_commands(app, "lockstep", words);
+    check_commands(app, "lockstep", words, words != given);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return chosen();
   } catch (const CLI::ParseError& error) {

@@ -83,8 +83,7 @@ ConfigKeys keys_of(RunSettings& run) {
        {.flag = "--exact", .decides_bits = true}},
       {"RECORD", &run.record,
        "GPUs record a step as a CUDA graph and replay it; false enqueues every kernel in every "
-       "step, "
-       "which is slower but tells which one fails"}};
+       "step, which is slower and shows whether a failure is the recording's"}};
 }
 
 ConfigKeys keys_of(StepSettings& step) {

@@ -39,7 +39,7 @@ double warm_up(const LrSchedule& schedule, int64_t iteration) {
   return schedule.warm_up_factor * (1 - alpha) + alpha;
 }
 
-// Between these iterations, and those before them, a rate neither turns nor jumps.
+// Iterations where a rate is largest, as a rule: the ends of warm-up, of intervals, of training.
 std::vector<int64_t> turning_points(const LrSchedule& schedule) {
   std::vector<int64_t> points{0, schedule.warm_up_iters, schedule.max_iter};
   if (schedule.policy.starts_with("steps_with"))

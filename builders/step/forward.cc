@@ -10,13 +10,6 @@
 namespace lockstep {
 namespace {
 
-// Values that `one` lists by their numbers.
-std::set<int> listed_in(OneReplica& one) {
-  std::set<int> listed;
-  one.for_each_value([&](Value& value) { listed.insert(value.id); });
-  return listed;
-}
-
 // Normalises with the given statistics, which are also the new ones.
 void normalise_as_predicting(GraphCopy& copy, const Node& node) {
   Graph& graph = copy.to();
@@ -87,7 +80,7 @@ DataParallelOptions for_forward_only(DataParallelOptions options) {
 }
 
 void compute_as_predicting(OneReplica& one) {
-  const std::set<int> listed = listed_in(one);
+  const std::set<int> listed = one.listed();
   GraphCopy copy(one.graph);
   for (int index = 0; index < one.graph.node_count(); ++index) {
     const Node node = one.graph.node(index);

@@ -41,9 +41,7 @@ bool can_be_restored(const Shape& shape) {
 
 class LinearLayers {
  public:
-  explicit LinearLayers(OneReplica& one) : one_(one), graph_(one.graph) {
-    one.for_each_value([&](Value& value) { listed_.insert(value.id); });
-    for (Value output : graph_.outputs()) listed_.insert(output.id);
+  explicit LinearLayers(OneReplica& one) : one_(one), graph_(one.graph), listed_(one.listed()) {
     for (int index = 0; index < graph_.node_count(); ++index)
       if (const auto layer = layer_of(index)) {
         made_.emplace(layer->last, *layer);
@@ -132,7 +130,7 @@ class LinearLayers {
 
   OneReplica& one_;
   const Graph& graph_;
-  std::set<int> listed_;             // values that others know
+  const std::set<int> listed_;       // values that others know
   std::map<int, LinearLayer> made_;  // by the last node
   std::set<int> left_out_;           // nodes
 };

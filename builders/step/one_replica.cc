@@ -45,6 +45,13 @@ void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
   for (Value& gradient : gradients) change_if(gradient);
 }
 
+std::set<int> OneReplica::listed() {
+  std::set<int> listed;
+  for_each_value([&](Value& value) { listed.insert(value.id); });
+  for (Value output : graph.outputs()) listed.insert(output.id);
+  return listed;
+}
+
 void check_free(const Graph& graph, const std::string& name, const std::string& what) {
   check(!graph.find(name), "the step takes ", what, " as its input '", name,
         "', but the network has a value of that name; rename that");

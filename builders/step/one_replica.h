@@ -38,6 +38,7 @@ struct OneReplica {
 
   std::vector<Value> present_gradients() const;  // last layer first
   void for_each_value(const std::function<void(Value&)>& change);
+  std::set<int> listed();  // the numbers of all values that it names
   // Calls `change` for each gradient that exists; it may return a replacement.
   template <class Change>
   void for_each_gradient(const Change& change) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions whose padding differs before and behind the images. For exact float32, cuDNN 9.19
 // chooses an engine whose gradients of filters are wrong there (on an H200: 3x3 filters in steps
-// of 2, padded behind). So the images are padded in memory, and the convolution pads nothing.
+// of 2, padded behind). So the images are padded in memory, and the convolution pads nothing; in
+// all precisions, since engines of others could not be tried at every size.
 #pragma once
 
 #include <algorithm>

@@ -231,14 +231,14 @@ std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
                           [&]<class T>() { return choose_rows(request, chosen_row<T>); });
 }
 
-// 16-bit floats go through float.
+// Floats that C++ has no type for, such as Half, go through float.
 template <class To>
 struct Converted {
   template <class From>
   To operator()(From x) const {
-    if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
+    if constexpr (std::is_class_v<To>)
       return To(static_cast<float>(x));
-    else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
+    else if constexpr (std::is_class_v<From>)
       return converted<To>(static_cast<float>(x));
     else
       return converted<To>(x);

@@ -60,19 +60,19 @@ std::vector<Value> gradient_by_rows(const GradientRequest& r) {
   Graph& graph = r.graph;
   const Value a = r.x(0), b = r.x(1);
   std::vector<Value> dx(2);
-  const auto rows = [&](Value value, const Site& site) {
+  const auto rows = [&](Value value, std::size_t side_of_b, const Site& site) {
     return graph.shape(value).size() == 2
                ? value
-               : reshape(graph, value, {-1, graph.shape(value).back().size()}, site);
+               : reshape(graph, value, {-1, graph.shape(b)[side_of_b].size()}, site);
   };
   if (r.wanted[0]) {
     const Site site = gradient_site(r, 0);
-    const Value made = gemm(graph, rows(r.dy[0], site), b, none, {.trans_b = true}, site);
+    const Value made = gemm(graph, rows(r.dy[0], 1, site), b, none, {.trans_b = true}, site);
     dx[0] = graph.shape(a).size() == 2 ? made : reshape_like(graph, made, a, site);
   }
   if (r.wanted[1]) {
     const Site site = gradient_site(r, 1);
-    dx[1] = gemm(graph, rows(a, site), rows(r.dy[0], site), none, {.trans_a = true}, site);
+    dx[1] = gemm(graph, rows(a, 0, site), rows(r.dy[0], 1, site), none, {.trans_a = true}, site);
   }
   return dx;
 }

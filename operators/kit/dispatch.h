@@ -62,8 +62,8 @@ auto dispatch(DType dtype, Make&& make) {
   return dispatch_among(List(), dtype, make);
 }
 
-// Calls body.operator()<T>() for the T of the list that `dtype` names, in inner loops: no text is
-// made unless none does.
+// Calls body.operator()<T>() for the T of the list that `dtype` names. For inner loops: a text is
+// made to refuse a type, and never before.
 template <class List, class Body>
 void with_type(DType dtype, Body&& body) {
   [&]<class... T>(Types<T...>) {

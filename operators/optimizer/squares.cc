@@ -33,7 +33,10 @@ void each_place(const FilterTiles& tiles, Step step, const Move& move) {
 }  // namespace
 
 std::optional<Squares> Squares::of(const TensorDesc& filter, const UpdateOrder& order) {
-  if (filter.layout.tiles().side != kSide || !order.has_short_rows()) return std::nullopt;
+  const std::size_t bytes = size_of(filter.dtype);
+  if (filter.layout.tiles().side != kSide || !order.has_short_rows() ||
+      (bytes != sizeof(uint16_t) && bytes != sizeof(float)))
+    return std::nullopt;
   return Squares(filter);
 }
 

@@ -88,8 +88,9 @@ class LayoutPass {
     if (is_state(old) && !(layout.is_tiles() && !layout.may_hold_states()))
       reordered_states_.insert(bound_.name(old));
     Value other = reordered_[{old.id, layout}];
+    if (other) return other;
     const std::string name = copy_.fresh_name(graph_.name(made) + suffix(old, layout));
-    if (!other) other = cast_again(old, layout, name);
+    other = cast_again(old, layout, name);
     if (!other) other = reorder(made, layout, name);
     return reordered_[{old.id, layout}] = other;
   }
@@ -102,13 +103,12 @@ class LayoutPass {
     const Layouts layouts = wish_of(*maker, layout);
     if (layouts.out[0] != layout) return none;
     const Value operand = translated(maker->inputs()[0], layouts.in[0]);
-    ReplicaScope replica(graph_, maker->replica());
-    const OriginScope origin(graph_, maker->where());
-    const Value to =
-        graph_.add_value({.type = "Cast",
-                          .inputs = {operand},
-                          .attributes = {{"to", maker->attributes().integer("to", 0)}}},
-                         name);
+    const Node made = copy_.add({.type = "Cast",
+                                 .inputs = {operand},
+                                 .attributes = {{"to", maker->attributes().integer("to", 0)}},
+                                 .output_names = {name}},
+                                *maker);
+    const Value to = made.outputs()[0];
     set_layout(to, layout);
     casts_again_.emplace_back(copy_.of(old), to);
     return to;

@@ -115,6 +115,22 @@ TEST(LinearLayers, KeepWhatOthersRead) {
   EXPECT_NE(step_of({.transpose_is_read = true}).step.find("cpu_0/w_transposed"), none);
 }
 
+// The inner size is the weight's where the network leaves the operand's open.
+TEST(LinearLayers, OperandsOfUnknownSizeTrain) {
+  const auto open = [](Net& net) {
+    const Value x = net.input("data", {DType::float32, {Dim("N"), 3, Dim("K")}});
+    const Value w = net.param("w", {5, 6}, gaussian(0.5F));
+    const Value b = net.param("b", {5}, gaussian(0.5F));
+    const Value product = matmul(net.graph, x, transpose(net.graph, w, {1, 0}));
+    classify(net, reshape(net.graph, add(net.graph, product, b), {-1, 15}));
+  };
+  const TrainingModel model = build_data_parallel_model(all_ops(), open, MomentumSgd{});
+  EXPECT_EQ(count_of(model.step, "Gemm"), 1) << "the weight's gradient";
+  const auto of_w = std::ranges::find(model.gradients, "w", &Replicated::name);
+  ASSERT_NE(of_w, model.gradients.end());
+  EXPECT_EQ(model.step.shape(model.step.at(of_w->values[0])), (Shape{5, 6}));
+}
+
 TEST(LinearLayers, WithoutBiasOrTransposeStayProducts) {
   const Graph step = step_of({.transposed = false, .bias = false}).step;
   EXPECT_EQ(count_of(step, "MatMul"), 1);

@@ -55,9 +55,9 @@ TEST(Queues, AStepIsNotRecordedWhereRecordIsFalse) {
     return std::pair{recordings_made() - before, session.save()};
   };
   const auto [recorded, with] = trained(true);
-  const auto [none, without] = trained(false);
+  const auto [unrecorded, without] = trained(false);
   EXPECT_EQ(recorded, 1);
-  EXPECT_EQ(none, 0);
+  EXPECT_EQ(unrecorded, 0);
   EXPECT_TRUE(with == without);
 }
 

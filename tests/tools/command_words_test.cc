@@ -46,7 +46,7 @@ TEST_F(CommandTest, HelpIsAWordToo) {
             run_lockstep({"bench", "conv", "--help"}).out);
   expect_refused(run_lockstep({"help", "trian"}), {"'trian', did you mean 'train'?"});
   expect_refused(run_lockstep({"help", "bench", "conv", "extra"}),
-                 {"help: 'conv' has no subcommand 'extra'"});
+                 {"help: 'lockstep bench conv' has no subcommand 'extra'"});
 }
 
 TEST_F(CommandTest, MisspeltOptionsGetTheNearestOne) {

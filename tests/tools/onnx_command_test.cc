@@ -94,6 +94,7 @@ TEST_F(OnnxCommand, RunPredictsWithATrainedStep) {
 
 TEST_F(OnnxCommand, AWrongLossIsToldByFileAndOption) {
   const std::string file = folder / "net.onnx";
+  expect_refused(step({"--loss", ""}), {"--loss is empty"});
   expect_refused(step({"--loss", "lss"}), {file + ", --loss lss: ", "has no value 'lss'"});
   expect_refused(step({"--loss", "y/out"}), {file + ", --loss y/out: ", "should be a scalar"});
 }

@@ -53,9 +53,12 @@ std::vector<std::string> implementation_options() {
   return words;
 }
 
+const std::map<std::string, Isa> kInstructions{
+    {"portable", Isa::portable}, {"avx2", Isa::avx2}, {"avx512", Isa::avx512}};
+
 void limit_instructions(const std::string& isa) {
   if (isa.empty()) return;
-  const Isa most = isa == "avx512" ? Isa::avx512 : isa == "avx2" ? Isa::avx2 : Isa::portable;
+  const Isa most = kInstructions.at(isa);
   limit_isa(most);
   limit_onednn(most);
 }
@@ -290,7 +293,7 @@ void add_bench_conv(CLI::App& bench, Command& chosen) {
   command
       ->add_option("--isa", options->isa,
                    "no wider vectors than these, for kernels that have a choice and for oneDNN")
-      ->check(CLI::IsMember({"portable", "avx2", "avx512"}));
+      ->check(CLI::IsMember(kInstructions));
   command->add_option("--threads", options->threads, "0: as many as cores")
       ->check(CLI::Range(0, 1024));
   command->add_option("--runs", options->runs, "timed runs, of which the median is printed")

@@ -158,6 +158,7 @@ TrainingModel step_for(const StepOptions& options, const std::shared_ptr<const L
 }
 
 int run_step(const StepOptions& options) {
+  check(!options.loss.empty(), "--loss is empty; name the value to minimise");
   check_numbers(options);
   LoadedModel network = load_network(options.model);
   const Literals inputs = read_inputs(network.model.inference, options.inputs);

@@ -10,7 +10,7 @@ Isa isa_here();
 // Limits isa_here() from now on, for tests and benchmarks that compare all sets.
 void limit_isa(Isa most);
 
-// Whether the processor has AVX512-BF16, and oneDNN uses that (operators/kit/dnnl.cc).
+// Says if the processor has AVX512-BF16 and oneDNN uses it (operators/kit/dnnl.cc).
 bool multiplies_bfloat16();
 
 // The loops that are compiled for this processor; null if it has neither AVX2 nor AVX-512.
