@@ -23,7 +23,7 @@ std::vector<BodyFunction> list_of_bodies() {
                           {152, {3, 8, 36, 3}, false, true}};
   std::vector<BodyFunction> bodies;
   const auto add = [&](const std::string& name, Top top, const Depth& depth, int64_t last_stage) {
-    bodies.push_back({{name}, top, {depth.blocks, last_stage}});
+    bodies.push_back({{name}, top, {depth.blocks, last_stage}, residual_body});
   };
   for (const Depth& depth : depths)
     if (depth.has_conv4_body)
@@ -38,7 +38,7 @@ std::vector<BodyFunction> list_of_bodies() {
           depth, 5);
   for (const char* name :
        {"VGG16.add_VGG16_conv5_body", "VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body"})
-    bodies.push_back({{name}, Top::stage, {}, false});
+    bodies.push_back({{name}, Top::stage});
   return bodies;
 }
 

@@ -21,8 +21,8 @@ enum class Top { stage, pyramid, finest_of_pyramid };
 struct BodyFunction : NamedFunction {
   Top top = Top::stage;
   ResidualBody residual = {};
-  bool built = true;  // false: files may name it, and building its network is refused
-  bool is_built() const { return built; }
+  Body build = nullptr;  // null: files may name it, and building its network is refused
+  bool is_built() const { return build != nullptr; }
   bool has_stage_5() const { return residual.last_stage == 5; }
 };
 

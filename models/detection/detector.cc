@@ -38,7 +38,7 @@ const BoxHeadFunction& box_head_of(const DetectorOptions& options) {
 
 Features features_of(Net& net, const DetectorOptions& options, const BodyFunction& body,
                      Value data) {
-  const std::vector<Feature> stages = residual_body(net, options, body.residual, data);
+  const std::vector<Feature> stages = body.build(net, options, body.residual, data);
   Features features;
   if (body.top == Top::pyramid)
     features = feature_pyramid(net, options, stages);

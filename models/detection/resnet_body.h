@@ -16,6 +16,10 @@ struct ResidualBody {
   int64_t last_stage = 5;
 };
 
+// A body's maps, finest first. Bodies that are no ResNets have no use for `residual`.
+using Body = std::vector<Feature> (*)(Net& net, const DetectorOptions& options,
+                                      const ResidualBody& residual, Value data);
+
 // The sums at the end of stages 2 to `last_stage`, finest first. Parameters up to TRAIN.FREEZE_AT
 // are fixed.
 std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
