@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from . import machine
@@ -113,7 +114,8 @@ def difference(folder, other):
     if (tensors.keys() != others.keys() or len(numbers) != len(other_numbers)
             or without_floats(tensors) != without_floats(others)):
         return None
-    return max(abs(a - b) for a, b in zip(numbers, other_numbers)) / max(map(abs, numbers))
+    largest = max(abs(a - b) for a, b in zip(numbers, other_numbers)) / max(map(abs, numbers))
+    return largest or sys.float_info.min  # 0 and -0 are equal numbers and other bits
 
 
 def compared(name, found):

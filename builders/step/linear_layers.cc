@@ -33,7 +33,7 @@ Value transposed_from(const Graph& graph, Value value) {
              : none;
 }
 
-// By a Reshape, which takes one unknown size and no empty one.
+// Says if a Reshape can give a result this shape: it takes one unknown size, and no empty one.
 bool can_be_restored(const Shape& shape) {
   return std::ranges::count_if(shape, [](const Dim& dim) { return !dim.known(); }) <= 1 &&
          std::ranges::none_of(shape, [](const Dim& dim) { return dim.known() && dim.size() == 0; });
@@ -84,7 +84,7 @@ class LinearLayers {
     return layer;
   }
 
-  // Where the product has one reader, which adds a row to all of its rows.
+  // Takes the bias from the product's only reader, if this reader adds one row to all rows.
   void add_bias(LinearLayer& layer, Value product) const {
     const auto readers = graph_.consumers(product);
     if (readers.size() != 1 || listed_.contains(product.id)) return;

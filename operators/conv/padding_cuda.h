@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-// Images and the larger ones that hold them, as they lie in memory: dimensions, slowest first.
+// Dimensions of images and of the padded images around them, in memory order, slowest first.
 struct ImagesWithin {
   static constexpr int kMostDims = 5;
   int dims = 0;

@@ -11,8 +11,9 @@ using Convertible = Types<float, double, int32_t, int64_t, bool, Half, BFloat16>
 
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request);
 
-// A cast also converts layouts. 16-bit results lie channels last where a reader needs that, such as
-// a convolution, else as the operand does; float32 results (gradients of weights) are row-major.
+// A cast also converts layouts. 16-bit results are channels last for readers that need this layout,
+// such as convolutions, else in the operand's layout; float32 results (gradients of weights) are
+// row-major.
 Layouts cast_layouts(const KernelRequest& request);
 
 }  // namespace lockstep

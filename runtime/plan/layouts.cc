@@ -95,8 +95,7 @@ class LayoutPass {
     return reordered_[{old.id, layout}] = other;
   }
 
-  // A cast into the layout itself, where its kernel can: otherwise one pass more would reorder what
-  // the cast made.
+  // Casts straight into the layout where the cast's kernel can, which saves the pass of a Reorder.
   Value cast_again(Value old, Layout layout, const std::string& name) {
     const auto maker = bound_.producer(old);
     if (!maker || maker->type() != "Cast" || !maker->domain().empty()) return none;
@@ -114,7 +113,7 @@ class LayoutPass {
     return to;
   }
 
-  // Without casts whose readers all take another one (cast_again), which gets the name.
+  // Drops casts whose readers all take a second cast (cast_again); the second one gets the name.
   LaidOut without_idle_casts(LaidOut laid) const {
     std::vector<bool> kept(laid.graph.node_count(), true);
     std::vector<std::pair<Value, std::string>> renamed;
