@@ -17,7 +17,7 @@ for shown, path, function in hops:
     elif not re.search(rf"^\w[^;=]*\b{re.escape(function)}\([^;{{}}]*\{{", file.read_text(), re.M):
         wrong.append(f"{path} defines no {function}")
 # No link of a page leads nowhere.
-for page in [*sorted(root.glob("*.md")), *sorted((root / "docs").glob("*.md"))]:
+for page in [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]:
     for target in re.findall(r"\]\(([^)#: ]+)(?:#[^)]*)?\)", page.read_text()):
         if not (page.parent / target).exists():
             wrong.append(f"{page.relative_to(root)} links to {target}, which is not there")
