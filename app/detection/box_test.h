@@ -38,7 +38,7 @@ class BoxTest {
 
   // With the current parameters. With several processes the result is rank 0's, and empty on
   // others. It does not depend on the number of replicas, reading threads and processes; on the
-  // threads of a replica as any plan does (docs/plan.md).
+  // threads of a replica as any plan does (docs/execution.md).
   BoxTestResult test();
 
  private:

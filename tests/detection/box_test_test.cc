@@ -113,7 +113,7 @@ TEST(BoxTest, IsTheSameWithoutPicturesThatCannotBeRead) {
   }
 }
 
-// A convolution's order of sums may depend on the threads of a replica (docs/plan.md).
+// A convolution's order of sums may depend on the threads of a replica (docs/execution.md).
 TEST(BoxTest, FindsTheSameBoxesOnMoreThreads) {
   const CutScenes pictures(8);
   SmallDetector alone(small_detector_config(kSmallFaster));
