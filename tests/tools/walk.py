@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The README's walk from a model to the executor's loop: each file exists and defines the function named. Links and
-tests that pages name exist, too."""
+"""The walk from a model to the executor's loop in docs/architecture.md: each file exists and defines the function
+named. Links and tests that pages name exist, too."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-hops = re.findall(r"^\d\. \[([^\]]+)\]\(([^)]+)\): `([^`]+)`", (root / "README.md").read_text(), re.M)
-wrong = [] if len(hops) == 5 else [f"{len(hops)} hops, should be 5"]
+walk = root / "docs" / "architecture.md"
+hops = re.findall(r"^\d\. \[([^\]]+)\]\(\.\./([^)]+)\): `([^`]+)`", walk.read_text() if walk.exists() else "", re.M)
+wrong = [] if len(hops) == 5 else [f"{len(hops)} hops in docs/architecture.md, should be 5"]
 for shown, path, function in hops:
     file = root / path
     if shown != path or not file.is_file():
