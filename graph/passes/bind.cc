@@ -10,8 +10,8 @@ namespace {
 
 class Symbols {
  public:
-  // Checks a fed shape against the declared one and learns its symbols. Symbols are per replica:
-  // another one may have a smaller share of the batch.
+  // Checks a fed shape against the declared shape and learns its symbols. Symbols are per replica:
+  // another replica may have a smaller share of the batch.
   void learn(const std::string& name, int replica, const Shape& declared, const Dims& fed) {
     bool fits = declared.size() == fed.size();
     for (std::size_t i = 0; fits && i < fed.size(); ++i) {

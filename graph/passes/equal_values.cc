@@ -13,7 +13,7 @@ namespace {
 void append_number(std::string& text, int64_t number) {
   text.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
-// With its length, so that two texts in a row are not two others.
+// Appends the length first, so that two texts in a row cannot equal another pair.
 void append_text(std::string& text, const std::string& part) {
   append_number(text, static_cast<int64_t>(part.size()));
   text += part;
@@ -47,7 +47,7 @@ class Numbers {
     of(value) = literal ? number_of(text_of_constant(*literal), 1) : next_++;
   }
 
-  // Large constants are compared by where they lie: copies of a node share them.
+  // Large constants are compared by address: copies of a node share their bytes.
   static std::string text_of_constant(const Literal& literal) {
     constexpr std::size_t kLarge = 4096;
     const std::span<const std::byte> bytes = literal.bytes();
@@ -65,7 +65,7 @@ class Numbers {
     if (op->random || op->exchange) {
       for (Value output : outputs)
         if (output) of(output) = next_++;
-    } else if (op->collective) {  // every replica gets the same
+    } else if (op->collective) {  // all replicas get the same result
       const int number = number_of(text_of_node(node), 1);
       for (Value output : outputs)
         if (output) of(output) = number;
@@ -80,7 +80,7 @@ class Numbers {
     }
   }
 
-  // All that decides a node's results. Where it runs does not.
+  // Returns everything that determines a node's results. Placement does not.
   std::string text_of_node(const Node& node) {
     std::string text = "node ";
     append_text(text, node.domain());

@@ -51,8 +51,8 @@ Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folde
       for (std::size_t i = 0; i < literals->size(); ++i)
         result.fold(node.outputs()[i], std::move((*literals)[i]));
     } else if (Value output = node.outputs()[0]; output && result.content(output)) {
-      // Its content is known though the node has non-constant operands (the Shape of an open batch,
-      // sliced).
+      // The content is known although an operand is not constant, such as a slice of the Shape of a
+      // symbolic batch.
       auto known = literal_of(*result.content(output), result.type(output));
       if (known) result.fold(output, std::move(*known));
     }

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// All at once: the user of a file with five of them should not find out in five attempts.
+// Lists all nodes without a body in one error, so that the user does not find them one by one.
 void check_bodies(const Graph& graph) {
   std::string without;
   for (int index = 0; index < graph.node_count(); ++index)

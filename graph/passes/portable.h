@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// The same graph with its nodes of ours replaced by their bodies (Op::body). Throws, naming every
-// node that has none and the reason.
+// Returns the graph with nodes of ai.lockstep replaced by their bodies (Op::body). Throws, naming
+// every node without a body and the reason.
 Graph in_standard_operators(const Graph& graph);
 
 }  // namespace lockstep

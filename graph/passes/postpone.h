@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves communication, or what follows it, to the end. All else keeps its order, and so do messages
-// on every rank.
+// Moves communication, or the nodes that depend on it, to the end. All other nodes keep their
+// order, and so do messages on every rank.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,16 @@ namespace lockstep {
 
 using NodeTest = std::function<bool(const Node&)>;
 
-// Where communication takes time of its own: a worker would block on what follows it (mostly
-// updates) until the reduce or message has arrived. It moves to the end, except what other
-// communication needs.
+// Moves nodes that depend on communication (mostly updates) to the end, except nodes that other
+// communication needs. For devices that communicate asynchronously: a worker would block on these
+// nodes until the reduce or message has arrived.
 void postpone_what_follows(Graph& graph, const NodeTest& communicates);
 
-// Where workers communicate themselves, what leads to no other communication may come last.
+// Returns the communication nodes that lead to no other communication. They may come last if
+// workers communicate themselves.
 std::vector<int> last_communication(const Graph& graph, const NodeTest& communicates);
 
-// Moves nodes to the end, with what follows them.
+// Moves nodes to the end, with all nodes that depend on them.
 void postpone(Graph& graph, const std::vector<int>& nodes);
 
 }  // namespace lockstep

@@ -30,7 +30,7 @@ class PrecisionPass {
   }
 
  private:
-  // The value in that type; each cast is made once.
+  // Returns the value in the given type; each cast is made once.
   Value of_type(Value old, DType type) {
     const Value made = copy_.of(old);
     if (to_.dtype(made) == type) return made;
@@ -59,7 +59,7 @@ class PrecisionPass {
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       if (!may_narrow(node, i)) continue;
       const bool narrow = to_.dtype(copy_.of(node.inputs()[i])) == narrow_;
-      // A constant is cast as its neighbours need it, so it decides nothing.
+      // A constant is cast for each user, so it decides nothing.
       any = any || narrow || node.op()->narrow.when == Narrow::always;
       all = all && (narrow || from_.literal(node.inputs()[i]));
     }
@@ -80,7 +80,7 @@ class PrecisionPass {
       if (output) keep_type(output);
   }
 
-  // Values known by name keep their type.
+  // Restores the type of a `known` value by a cast.
   void keep_type(Value old) {
     const Value made = copy_.of(old);
     if (to_.dtype(made) == from_.dtype(old) || !known_.count(from_.name(old))) return;
@@ -93,7 +93,7 @@ class PrecisionPass {
   std::set<std::string> known_;
   GraphCopy copy_;
   Graph& to_;
-  std::vector<Value> cast_;  // the value in the other type, if one was requested
+  std::vector<Value> cast_;  // the value in the other type, if requested
 };
 
 }  // namespace

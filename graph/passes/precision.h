@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixed precision: converts a float32 graph to do most of its work on 16-bit floats. Operators'
-// records say which ones take part (NarrowRule, op.h); Cast nodes join values and users of
-// different widths. Parameters stay float32 and are cast once a step.
+// Mixed precision: converts a float32 graph to do most of its work on 16-bit floats. NarrowRule
+// (op.h) says which operators take part. Cast nodes join values and users of different widths.
+// Parameters stay float32 and are cast once a step.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@ namespace lockstep {
 
 struct PrecisionOptions {
   DType narrow;                   // float16 or bfloat16
-  std::set<std::string> known{};  // values that others know by name
+  std::set<std::string> known{};  // values that other code finds by name
 };
 // Graph outputs and `known` values keep name and type. Other values that become narrow keep their
 // names; the cast of x is x/bfloat16.

@@ -27,7 +27,7 @@ std::vector<Value> copy_nodes(const Graph& from, Graph& to, std::vector<Value> h
 
 std::vector<Value> no_values(const Graph& graph) { return std::vector<Value>(graph.value_count()); }
 
-// The state behind each input of the inference graph, by the input's name.
+// Returns the state of each input of the inference graph, by the input's name.
 std::map<std::string, const State*> states_by_input(const TrainingModel& model) {
   std::map<std::string, const State*> states;
   for (const State& state : model.states) states.emplace(state.values[0], &state);

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// For each node: whether any of `wanted` depends on it.
+// Returns, for each node, true if any of `wanted` depends on it.
 std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& wanted);
 
 // Returns each old value's new number; none: dropped.

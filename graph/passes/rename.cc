@@ -61,7 +61,7 @@ TrainingModel renamed(TrainingModel model, const NewNames& names) {
     check(node >= 0 && node < model.step.node_count(), "cannot call node ", node, " '", name,
           "': the step has nodes 0 to ", model.step.node_count() - 1);
   model.step = Renaming(model.step, names).run();
-  // Prediction shares only its states with the step; its other values have names of their own.
+  // Prediction shares only its states with the step; its other values have separate names.
   NewNames of_states;
   of_states.first = names.first;
   for (const State& state : model.states)

@@ -49,7 +49,7 @@ class Replication {
   Value& of(Value value, int k) { return made_[int64_t{value.id} * replicas_ + k]; }
   std::string name(Value value, int k) const { return prefixes_[k] + one_.name(value); }
 
-  // Nodes used only by broadcasts from replica 0, directly or through such nodes.
+  // Marks nodes used only by broadcasts from replica 0, directly or through other marked nodes.
   std::vector<bool> only_for_first() const {
     std::vector<bool> found(one_.node_count(), false);
     for (int index = one_.node_count() - 1; index >= 0; --index) {

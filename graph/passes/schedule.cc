@@ -14,7 +14,7 @@ void schedule(Graph& graph, int first_appended, int first_behind_all) {
   using Key = std::tuple<int, int>;
   std::vector<Key> keys(graph.node_count());
   std::map<int, int> position;
-  int end = 0;  // of the longest replica
+  int end = 0;  // the largest number of computation nodes of a replica
   for (int index = 0; index < graph.node_count(); ++index) {
     Node node = graph.node(index);
     if (index < first_appended) {

@@ -15,8 +15,8 @@ namespace {
 // A state on one replica.
 struct Member {
   std::string name;
-  Value held;  // none: nobody reads it
-  Value made;  // its new value, or what that is a copy of; none: it keeps the old one
+  Value held;  // none: no node reads the state
+  Value made;  // its new value, or the source of that copy; none: keeps the old value
 };
 struct Group {
   std::size_t index;  // in InCommon::states
@@ -70,7 +70,8 @@ class SharePass {
   }
 
  private:
-  // Where a node made it first. A copy of what no node makes stays: it keeps the old value.
+  // Follows copies to the value that a node made. A copy of an input or constant is returned
+  // unchanged: it keeps the old value.
   Value uncopied(Value value) const {
     for (auto maker = graph_.producer(value); maker && maker->op()->copies;) {
       const Value copied = maker->inputs()[0];
@@ -90,8 +91,8 @@ class SharePass {
         values, [&](Value value) { return graph_.type(value) == graph_.type(values[0]); });
   }
 
-  // Starts with all groups and leaves out those that the step does not keep equal, until all that
-  // are left stay equal.
+  // Starts with all groups and drops groups that the step does not keep equal, until all remaining
+  // groups stay equal.
   void choose_groups() {
     std::erase_if(groups_, [&](const Group& group) { return !may_share(group); });
     do number();
@@ -131,7 +132,7 @@ class SharePass {
     return true;
   }
   bool is_input(Value value) const { return !graph_.producer(value) && !graph_.literal(value); }
-  // Whether others than nodes read it or another result of its node: then the node must stay.
+  // True if a run returns the value or another result of its node. The node must stay then.
   bool is_seen(Value value) const {
     const auto maker = graph_.producer(value);
     if (!maker) return fetched_[value.id];
@@ -150,8 +151,9 @@ class SharePass {
         if (member.held) stands_for_[member.held.id] = group.first().held;
   }
 
-  // Of nodes that make the same new states one stays. The largest are dealt out first. If the step
-  // reads a new value, the first node stays, since all readers come after it.
+  // Keeps one of the nodes that make the same new states. Deals out the largest first, each to the
+  // replica with the fewest bytes. If the step reads a new value, the first node stays, since all
+  // readers come after it.
   void merge_updates() {
     std::map<std::vector<int>, std::size_t> bytes_by_nodes;
     for (const Group& group : groups_) {
@@ -185,7 +187,8 @@ class SharePass {
                                  [&](Value made) { return made && is_read(made); });
     });
   }
-  // A copy does not count if it was only for a state that is kept once now.
+  // True if a node reads the value. A copy that served only a state that is now shared does not
+  // count.
   bool is_read(Value value) const {
     return std::ranges::any_of(graph_.consumers(value), [&](int reader) {
       const Node node = graph_.node(reader);
@@ -200,14 +203,14 @@ class SharePass {
       if (gone[i] && stay[i]) stands_for_[gone[i].id] = stay[i];
   }
 
-  // Nodes that read only shared states and constants, such as casts of parameters: the first
-  // stays.
+  // Merges equal nodes that read only shared states and constants, such as casts of parameters. The
+  // first node stays.
   void merge_what_states_make() {
     std::vector<bool> of_states(graph_.value_count(), false);
     for (const Group& group : groups_)
       for (const Member& member : group.members)
         if (member.held) of_states[member.held.id] = true;
-    std::map<int, int> first;  // node by the number of its first result
+    std::map<int, int> first;  // node, by the number of its first result
     for (int i = 0; i < graph_.node_count(); ++i) {
       const Node node = graph_.node(i);
       const auto is_given = [&](Value x) { return !x || graph_.literal(x) || of_states[x.id]; };
@@ -217,21 +220,23 @@ class SharePass {
         continue;
       for (Value made : node.outputs())
         if (made) of_states[made.id] = true;
-      // Merged again, two updates could stand for each other, and behind() would not end. A copy
-      // of an update's result may not stand for others: it may go away, and the update come last.
+      // If merged again, two updates could stand for each other, and behind() would not end. A copy
+      // of an update's result may not replace other nodes: the copy may go away, and the update may
+      // come last.
       if (dealt_out_.contains(i) || node.op()->copies) continue;
       const int stays = first.emplace(number_of(node.outputs()[0]), i).first->second;
       if (stays != i && !is_seen(node.outputs()[0])) merge(i, stays);
     }
   }
 
-  // A value that stands for another may itself be stood for.
+  // Follows replacements to the final value: a replacement may be replaced, too.
   Value behind(Value value) const {
     while (value && stands_for_[value.id] != value) value = stands_for_[value.id];
     return value;
   }
 
-  // The first of each group takes the new value that stays, the others none.
+  // Binds the first state of each group to the new value that stays; drops the updates of the
+  // others.
   std::vector<Binding> remaining_updates() const {
     std::map<std::string, Value> taken;
     for (const Group& group : groups_)
@@ -259,7 +264,7 @@ class SharePass {
     return std::move(copy.to());
   }
 
-  // Nodes that others need; adds to `wanted` the values that these read.
+  // Returns the nodes that stay; adds the values that they read to `wanted`.
   std::vector<bool> needed(std::vector<bool>& wanted) const {
     std::vector<bool> stays(graph_.node_count(), false);
     for (int i = graph_.node_count() - 1; i >= 0; --i) {
@@ -274,9 +279,10 @@ class SharePass {
     return stays;
   }
 
-  // An update overwrites a state that replicas read. It moves behind the last reader; nothing that
-  // stays reads its results, so the order stays valid. One that is left before a reader is still
-  // right: its results are copied into the state when all have read it (runtime/plan/aliases.h).
+  // Orders the nodes. An update overwrites a state that replicas read, so it moves behind the last
+  // reader. No node that stays reads its results, so the order stays valid. An update that stays
+  // before a reader is still right: its results are copied into the state after all reads
+  // (runtime/plan/aliases.h).
   std::vector<int> order() const {
     std::map<int, int> last_reader;  // by the value of a shared state
     for (const Group& group : groups_)
@@ -286,7 +292,8 @@ class SharePass {
             int& last = last_reader.emplace(group.first().held.id, -1).first->second;
             last = std::max(last, reader);
           }
-    std::vector<std::pair<int, bool>> place;  // of each node; those that move come behind others
+    std::vector<std::pair<int, bool>> place;  // of each node; a moved node comes after the node at
+                                              // the same position
     for (int node = 0; node < graph_.node_count(); ++node) place.emplace_back(node, false);
     for (int node : comes_last_)
       for (Value operand : graph_.node(node).inputs())
@@ -298,7 +305,7 @@ class SharePass {
     return order;
   }
 
-  // A collective makes no result for replicas that do not need one.
+  // Copies a node. A collective makes no result for replicas that do not need it.
   void take(GraphCopy& copy, const Node& node, const std::vector<bool>& wanted) const {
     ReplicaScope replica(copy.to(), node.replica());
     Graph::Names names{node.name(), {}};
@@ -315,13 +322,13 @@ class SharePass {
   const Graph& graph_;
   const std::vector<Binding>& updates_;
   std::vector<std::vector<Value>> feeds_;
-  std::vector<Group> groups_;      // at last those that are shared
+  std::vector<Group> groups_;      // in the end, the shared groups
   std::vector<bool> fetched_;      // by value
   std::vector<bool> kept_;         // fetched, or the new value of a state that is not shared
-  std::vector<int> numbers_;       // by value: the same for equal ones
-  std::vector<Value> stands_for_;  // by value: the one that takes its place
-  std::set<int> dealt_out_;        // nodes that make new states: of those alike one stays
-  std::set<int> comes_last_;       // updates that at most copies read which go away
+  std::vector<int> numbers_;       // by value: equal values have equal numbers
+  std::vector<Value> stands_for_;  // by value: the replacement
+  std::set<int> dealt_out_;        // makers of new states, after merge_updates()
+  std::set<int> comes_last_;       // updates with no readers except copies that go away
 };
 
 }  // namespace
