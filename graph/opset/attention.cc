@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Reshapes [batch, places, heads * width] to [batch, heads, places, width].
+// Reshapes [batch, positions, heads * width] to [batch, heads, positions, width].
 Value by_head(NewerNode& node, Value x, int64_t heads) {
   const Value apart = node.add("Reshape", {x, node.vector({0, 0, heads, -1})});
   return node.add("Transpose", {apart}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
@@ -73,7 +73,7 @@ class Attention {
     return past ? node_.add("Concat", {past, present}, {{"axis", int64_t{2}}}) : present;
   }
 
-  // Repeats each head of keys and values for several heads of queries.
+  // Repeats each head of keys and values for several query heads.
   void repeat_heads() {
     const int64_t heads = known(node_, query_, 1), kv_heads = known(node_, key_, 1);
     if (heads == kv_heads) return;
@@ -107,7 +107,8 @@ class Attention {
 
   Value minus_infinity() { return node_.scalar(-std::numeric_limits<double>::infinity()); }
 
-  // The mask as an additive term. It may be shorter than the keys; keys past its end are masked.
+  // Returns the mask as an additive term. A mask may be shorter than the keys; keys past its end
+  // are masked.
   Value mask() {
     Value mask = node_.input(3);
     if (!mask) return none;
@@ -123,7 +124,7 @@ class Attention {
     return node_.add("Pad", {mask, node_.vector(pads), minus_infinity()});
   }
 
-  // Query i sees key j if j <= i + the number of earlier places.
+  // Returns the causal mask: query i sees key j if j <= i + the number of past keys.
   Value causal() {
     const int64_t queries = known(node_, query_, 2), keys = known(node_, key_, 2);
     const int64_t before = node_.input(4) ? known(node_, node_.input(4), 2) : 0;
@@ -142,7 +143,7 @@ class Attention {
     return given ? node_.add("Add", {given, causal()}) : causal();
   }
 
-  // A fully masked query gets zeros; softmax alone would make NaN.
+  // Gives a fully masked query zeros; softmax alone would make NaN.
   Value weights(Value scores, Value bias) {
     const Attributes last{{"axis", int64_t{-1}}};
     if (!bias) return node_.add("Softmax", {scores}, last);
@@ -156,7 +157,7 @@ class Attention {
   }
 
   NewerNode& node_;
-  bool flat_;  // heads side by side, as linear layers leave them
+  bool flat_;  // true for 3 dimensions: all heads in one axis
   Value query_, key_, value_, products_;
 };
 
@@ -172,7 +173,7 @@ void write_rotary_embedding(NewerNode& node) {
   const bool flat = rank == 3;
   const int64_t heads = node.attributes().integer("num_heads", 0);
   if (flat && heads < 1) fail(node.description(), ": num_heads is ", heads);
-  // [batch, places, heads, width]: the angles are the same for every head.
+  // [batch, positions, heads, width]: the angles are the same for every head.
   const std::vector<int64_t> swap{0, 2, 1, 3};
   const Value apart = flat ? node.add("Reshape", {x, node.vector({0, 0, heads, -1})})
                            : node.add("Transpose", {x}, {{"perm", swap}});

@@ -49,7 +49,7 @@ void floor_modulo(NewerNode& node) {
   node.become("Where", {differs, node.add("Add", {rest, b}), rest});
 }
 
-// float8 is not among our element types, and saturation and rounding apply to nothing else.
+// Drops `saturate` and `round_mode`, which apply only to float8. Lockstep has no float8.
 void forget_float8_options(NewerNode& node) {
   const int64_t to = node.attributes().integer("to", static_cast<int64_t>(DType::float32));
   if (name_of(static_cast<DType>(to)) == "undefined")

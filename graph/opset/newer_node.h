@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node of an opset newer than ours, on import. For graph/opset/ only.
+// A node of an opset newer than ours, on import. For graph/opset/ only.
 #pragma once
 
 #include <initializer_list>
@@ -21,12 +21,13 @@ class NewerNode {
   int64_t opset() const { return opset_; }
   std::string description() const;  // "act (Gelu of opset 20)"
   AttributeReader attributes() const;
-  Value input(std::size_t i) const;  // none if it is omitted
+  Value input(std::size_t i) const;  // none if omitted
   DType dtype() const;               // of input 0
   Shape shape(std::size_t i) const;  // Unsupported if the rank is unknown
-  // The contents of an operand that a rewrite must know.
+  // Returns the contents of an operand; Unsupported if they are not constant. `what` names the
+  // operand.
   std::vector<int64_t> integers(std::size_t i, const char* what) const;
-  int64_t size(std::size_t input, int64_t axis) const;  // Unsupported if it is a symbol
+  int64_t size(std::size_t input, int64_t axis) const;  // Unsupported if symbolic
   bool wants(int output) const;
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
@@ -38,7 +39,7 @@ class NewerNode {
   void set_attribute(const std::string& name, const AttributeValue& value);
   void set_inputs(const std::vector<Value>& inputs);
 
-  // -- decomposition; the last operator takes the name of the node's output
+  // -- decomposition; become() adds the operator that makes the node's output
   Value add(const char* type, const std::vector<Value>& inputs, const Attributes& attributes = {});
   Value constant(Literal literal);
   Value scalar(double value, DType type);
@@ -62,7 +63,7 @@ class NewerNode {
   bool rewritten_ = false;
 };
 
-// `axis` as 0..rank-1.
+// Returns `axis` as 0..rank-1.
 int64_t normal_axis(const NewerNode& node, int64_t axis, std::size_t rank);
 
 }  // namespace lockstep

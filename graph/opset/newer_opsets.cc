@@ -12,11 +12,11 @@
 namespace lockstep {
 namespace {
 
-// Only element types changed: kernels take the new ones, or refuse them by name.
+// Only element types changed: kernels accept the new types, or refuse them by name.
 constexpr NodeRewrite kOnlyTypes = nullptr;
 
-// Changes of operators that Lockstep reads, oldest first. Others mean at the newest opset what they
-// mean at 17.
+// Changes of operators that Lockstep reads, oldest first. An operator without an entry means the
+// same at the newest opset as at 17.
 struct Change {
   int64_t opset;  // the first opset with the change
   NodeRewrite rewrite;
@@ -36,7 +36,7 @@ constexpr Change kChanges[] = {
     {18, kOnlyTypes, "ScatterElements ScatterND"},    // and reductions max and min
     {19, average_dilated, "AveragePool"},             // dilations
     {19, pad_around, "Pad"},                          // mode wrap
-    {19, resize_half_pixel_symmetric, "Resize"},      // that mode of coordinates
+    {19, resize_half_pixel_symmetric, "Resize"},      // mode half_pixel_symmetric
     {19, forget_float8_options, "Cast CastLike"},     // saturate
     {19, kOnlyTypes, "Constant Equal Identity Reshape Shape Size"},
     {20, write_gelu, "Gelu"},                                 // new
@@ -74,7 +74,7 @@ constexpr Change kChanges[] = {
 
 using Changes = std::vector<const Change*>;
 
-// The changes of one operator, newest first.
+// Returns the changes of an operator, newest first.
 const Changes& changes_of(const std::string& type) {
   static const std::map<std::string, Changes> by_operator = [] {
     std::map<std::string, Changes> sorted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of opset 18 and newer. libonnx 1.12 knows nothing past opset 17 and cannot convert down, so
-// each node is decomposed into opset 17 on import, before libonnx sees it. The table of changes, by
+// Files of opset 18 and newer. libonnx 1.12 supports nothing past opset 17 and cannot convert down,
+// so import decomposes each node into opset 17 before libonnx sees it. The table of changes, by
 // operator, is in newer_opsets.cc.
 #pragma once
 
@@ -13,11 +13,11 @@ namespace lockstep {
 inline constexpr int64_t kNewestOpset = 28;
 inline constexpr int64_t kNewestIrVersion = 14;
 
-// True for an operator that opset 17 lacks and that, at `opset`, is decomposed into older ones.
+// True for an operator that opset 17 lacks, and that is decomposed into older operators at `opset`.
 bool written_with_older(const std::string& type, int64_t opset);
 
-// Adds a node of ONNX's own domain, read from a file at `opset`, keeping the names of its outputs.
-// Throws Unsupported naming node, operator and opset if that is impossible.
+// Adds a node of ONNX's domain, read from a file at `opset`; its outputs keep their names. Throws
+// Unsupported, naming node, operator and opset, if the node cannot be decomposed.
 void adopt_newer(Graph& graph, onnx::NodeProto proto, int64_t opset);
 
 }  // namespace lockstep

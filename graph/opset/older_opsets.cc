@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// True if every standard operator of the graph means the same at opset `version` as at ours.
+// True if every ONNX operator of the graph means the same at opset `version` as at ours.
 bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
   if (version == kOpset) return true;
   for (const auto& node : proto.node()) {
@@ -28,8 +28,8 @@ bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
   return true;
 }
 
-// Before opset 7 a one-dimensional PRelu slope was per channel, wherever the channel stood; now it
-// broadcasts like any operand. The version converter does not handle this.
+// Before opset 7, a one-dimensional PRelu slope was per channel, on any channel axis; now it
+// broadcasts like other operands. The version converter does not handle this.
 void mend_old_prelu(onnx::ModelProto& proto) {
   std::map<std::string, int> rank;
   for (const auto* list : {&proto.graph().input(), &proto.graph().value_info()})
@@ -55,8 +55,8 @@ void mend_old_prelu(onnx::ModelProto& proto) {
   *graph.mutable_node() = std::move(nodes);
 }
 
-// Before opset 14, training mode of BatchNormalization was shown by extra outputs, which the
-// version converter rejects. They are removed first, and restored as training_mode afterwards.
+// Before opset 14, extra outputs of BatchNormalization meant training mode. The version converter
+// rejects these outputs, so they are removed first and restored with training_mode afterwards.
 class OldTrainingBatchNorms {
  public:
   explicit OldTrainingBatchNorms(onnx::GraphProto& graph) {
@@ -89,8 +89,8 @@ class OldTrainingBatchNorms {
   std::map<std::string, std::vector<std::string>> running_;  // by first output
 };
 
-// Checks what the shape laws and the converter assume: the operator's numbers of operands and
-// attributes.
+// Checks the numbers of operands and attributes of each node, which the shape laws and the
+// converter assume.
 void verify_nodes(const onnx::GraphProto& proto, int64_t version) {
   for (const auto& node : proto.node())
     if (auto* schema =
@@ -99,7 +99,7 @@ void verify_nodes(const onnx::GraphProto& proto, int64_t version) {
       schema->Verify(node);
 }
 
-// The converter keeps dimensions in 32 bits: 2^40 would become 0.
+// The converter stores dimensions in 32 bits: 2^40 would become 0.
 void check_sizes(const onnx::GraphProto& proto) {
   for (const auto* list : {&proto.input(), &proto.output(), &proto.value_info()})
     for (const auto& info : *list)

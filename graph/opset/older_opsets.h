@@ -12,9 +12,9 @@ class ModelProto;
 
 namespace lockstep {
 
-// The model at our opset or a newer one: unchanged if its operators mean the same there, else
-// through ONNX's version converter. Throws Unsupported if that fails. External data of a converted
-// model is embedded: the converter would drop it.
+// Returns the model at our opset or a newer one: unchanged if its operators mean the same, else
+// converted. Throws Unsupported if the conversion fails. External data of a converted model is
+// embedded: the converter would drop it.
 onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& place);
 
 }  // namespace lockstep

@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-// Before opset 19 only convolutions had dilations, so the window sum is a convolution with ones,
-// channel by channel. Padding counts in the mean only with count_include_pad.
+// Before opset 19, only convolutions had dilations. So the window sum becomes a depthwise
+// convolution with ones. Padding counts in the mean only with count_include_pad.
 void average_dilated(NewerNode& node) {
   const std::vector<int64_t> dilations = node.attributes().integers("dilations");
   node.drop_attribute("dilations");
@@ -32,8 +32,8 @@ void average_dilated(NewerNode& node) {
         fail(node.description(),
              ": kernel_shape, strides and dilations should be positive, one is ", value);
   const bool counts_pads = node.attributes().integer("count_include_pad", 0) != 0;
-  std::vector<int64_t> beyond(rank, 0);  // places that ceil_mode reads past the padding; never
-                                         // count
+  std::vector<int64_t> beyond(rank, 0);  // positions past the padding that ceil_mode reads; never
+                                         // counted
   if (node.attributes().integer("ceil_mode", 0) != 0)
     for (std::size_t i = 0; i < rank; ++i) {
       const int64_t size = node.size(0, static_cast<int64_t>(i) + 2);
@@ -47,7 +47,8 @@ void average_dilated(NewerNode& node) {
   std::vector<int64_t> weight{channels, 1};
   weight.insert(weight.end(), kernel.begin(), kernel.end());
   const Value ones = node.add("Expand", {node.scalar(1), node.vector(weight)});
-  // Both sums are over x with explicit padding: zeros in one, the counted places in the other.
+  // Both sums are over x with explicit padding: `total` pads with zeros, `count` with 1 if padding
+  // counts.
   std::vector<int64_t> around(2 * x.size(), 0), further(2 * x.size(), 0);
   for (std::size_t i = 0; i < rank; ++i) {
     around[i + 2] = pads[i];

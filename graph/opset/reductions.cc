@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// Reduction over no axis: each element is its own result.
+// Replaces a reduction over no axis: each element is its own result.
 void reduce_nothing(NewerNode& node) {
   static const std::map<std::string, const char*> functions{
       {"ReduceL1", "Abs"}, {"ReduceL2", "Abs"}, {"ReduceLogSum", "Log"}};
@@ -28,7 +28,8 @@ void reduce_axes_to_attribute(NewerNode& node) {
   if (!axes.empty()) node.set_attribute("axes", axes);
 }
 
-// false < true. The least and the largest uint8, results of an empty reduction, are false and true.
+// Reduces booleans as uint8: false < true. Empty reductions give the least or largest uint8, which
+// are cast to false and true.
 void reduce_booleans_as_numbers(NewerNode& node) {
   if (node.dtype() != DType::boolean) return;
   const auto number = static_cast<int64_t>(DType::uint8);

@@ -39,7 +39,7 @@ void check_count(const NewerNode& node, std::size_t count, std::size_t axes, con
   if (count != axes) fail(node.description(), ": has ", count, " ", what, " for ", axes, " axes");
 }
 
-// Expands a list by `axes` to every axis, with `other` for the rest.
+// Expands a list for `axes` to every axis, with `other` for the remaining axes.
 std::vector<float> spread(const std::vector<float>& values, const std::vector<int64_t>& axes,
                           std::size_t rank, float other) {
   std::vector<float> all(rank, other);
@@ -47,7 +47,8 @@ std::vector<float> spread(const std::vector<float>& values, const std::vector<in
   return all;
 }
 
-// Scales all axes by one factor, so that none exceeds, or none falls below, `sizes`.
+// Scales all axes by one factor, so that no size exceeds, or none falls below, the entry in
+// `sizes`.
 void keep_ratio(const NewerNode& node, const std::string& policy, const std::vector<int64_t>& axes,
                 std::vector<int64_t>& sizes) {
   if (policy == "stretch") return;
@@ -63,7 +64,8 @@ void keep_ratio(const NewerNode& node, const std::string& policy, const std::vec
         static_cast<int64_t>(std::floor(scale * static_cast<double>(node.size(0, axes[i])) + 0.5));
 }
 
-// Sizes of every axis; unchanged ones are read from x at run time, since they may be open.
+// Returns the sizes of every axis. Unchanged sizes are read from x at run time, since they may be
+// symbolic.
 Value sizes_of_every_axis(NewerNode& node, const std::vector<int64_t>& axes,
                           const std::vector<int64_t>& sizes) {
   const std::size_t rank = node.shape(0).size();
@@ -125,7 +127,8 @@ void resize_every_axis(NewerNode& node) {
   node.set_inputs(inputs);
 }
 
-// half_pixel, except for the fraction of a pixel lost when the size is rounded down.
+// Replaces half_pixel_symmetric by half_pixel. They differ only if the size is rounded down, which
+// is refused.
 void resize_half_pixel_symmetric(NewerNode& node) {
   const char* const name = "coordinate_transformation_mode";
   if (node.attributes().text(name, "half_pixel") != "half_pixel_symmetric") return;

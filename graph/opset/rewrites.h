@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites of one node of a newer opset into opset 17. For newer_opsets.cc.
+// Rewrites of a node of a newer opset into opset 17. For newer_opsets.cc.
 #pragma once
 
 #include "graph/opset/newer_node.h"

@@ -34,7 +34,7 @@ void SplitSequences::adopt(Graph& graph, onnx::NodeProto proto, int64_t opset) {
     splits_[sequence] = std::move(split);
     return;
   }
-  // Only the position is an operand in the graph.
+  // In the graph, only the position is an operand.
   const std::string name = proto.input(0);
   proto.set_input(0, "");
   NewerNode node(graph, std::move(proto), opset);

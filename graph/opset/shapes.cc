@@ -17,7 +17,7 @@ std::vector<int64_t> axes_or_all(const NewerNode& node, std::size_t operand, std
   return axes;
 }
 
-// Begin of every axis, then end of every axis.
+// Returns the pads before every axis, then the pads after every axis.
 std::vector<int64_t> pads_of_every_axis(const NewerNode& node) {
   const std::size_t rank = node.shape(0).size();
   const std::vector<int64_t> axes = axes_or_all(node, 3, rank), given = node.integers(1, "pads");
@@ -35,7 +35,7 @@ Value sliced(NewerNode& node, Value x, int64_t axis, int64_t start, int64_t end)
   return node.add("Slice", {x, node.vector({start}), node.vector({end}), node.vector({axis})});
 }
 
-// x tiled along one axis, from `begin` before it to `end` after it.
+// Returns x tiled along an axis, from `begin` elements before x to `end` elements after.
 Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begin, int64_t end) {
   if (size < 1) fail(node.description(), ": mode wrap of an axis of size ", size);
   const int64_t before = (std::max<int64_t>(begin, 0) + size - 1) / size;
@@ -54,7 +54,7 @@ void split_into_parts(NewerNode& node) {
   if (parts == 0 || node.input(1)) return;
   const Shape x = node.shape(0);
   const int64_t axis = normal_axis(node, node.attributes().integer("axis", 0), x.size());
-  // Opset 17 can only split an open dimension into equal parts; a plan rejects other sizes.
+  // Opset 17 can only split a symbolic dimension into equal parts; a plan rejects other sizes.
   if (!x[axis].known()) return;
   const int64_t size = x[axis].size();
   if (parts > std::max<int64_t>(size, 1))
@@ -86,7 +86,7 @@ void pad_around(NewerNode& node) {
   node.become("Identity", {x});
 }
 
-// Before opset 28 the block always went before the channels (DCR).
+// Rewrites mode CRD. Before opset 28, the block always went before the channels (DCR).
 void space_to_channels_first(NewerNode& node) {
   const std::string mode = node.attributes().text("mode", "DCR");
   node.drop_attribute("mode");
