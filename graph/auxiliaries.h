@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Auxiliary devices of a step: places behind its replicas that hold no replica, no state and no
-// part of the batch; they sum for the replicas. A model's metadata says how many there are.
+// Auxiliary devices of a step. Their indices follow the replicas'. An auxiliary device holds no
+// replica, no state and no part of the batch; it sums for the replicas. The model's metadata has
+// the number of auxiliary devices.
 #pragma once
 
 #include "graph/training.h"
 
 namespace lockstep {
 
-// 0 unless the metadata says otherwise. Throws for metadata that is no number.
+// Returns the number in the metadata, 0 if there is none. Throws for an invalid number.
 int auxiliaries_of(const TrainingModel& model);
 void set_auxiliaries(TrainingModel& model, int count);
 
-// The number of devices that a session of the model takes: replicas, then auxiliary devices.
+// The number of devices that a session of the model needs: replicas, then auxiliary devices.
 inline int places_of(const TrainingModel& model) { return model.replicas + auxiliaries_of(model); }
 
 // The number of auxiliary devices that no node of the step runs on.

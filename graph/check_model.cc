@@ -36,7 +36,7 @@ void check_attribute_type(const AttributeProto& attribute) {
   check(attribute.type() != AttributeProto::TENSOR || attribute.has_t(), "holds no tensor");
 }
 
-// Attributes that shape laws divide by or multiply.
+// Checks attributes that shape laws divide by or multiply.
 void check_window(const AttributeProto& attribute) {
   const std::string& name = attribute.name();
   constexpr int64_t kMost = std::numeric_limits<int>::max();
@@ -78,7 +78,7 @@ class ModelCheck {
   }
 
  private:
-  // Normalises an open dimension: -1 is removed.
+  // Normalises an unknown dimension: -1 is removed.
   static void check_type(onnx::ValueInfoProto& info) {
     if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return;
     Dims known;
@@ -97,7 +97,7 @@ class ModelCheck {
     }
   }
 
-  // Texts are only built on errors: there may be a million nodes.
+  // Builds texts only on errors: a graph may have a million nodes.
   void check_node(onnx::NodeProto& node) const try {
     check(!node.op_type().empty(), "has no operator");
     bool makes_something = false;
@@ -129,7 +129,7 @@ class ModelCheck {
   const DataPlace& place_;
 };
 
-// ONNX's converter needs sorted nodes, and a maker for every output.
+// Sorts the nodes and checks that every output is computed. ONNX's converter relies on both.
 void put_in_order(onnx::GraphProto& graph) {
   Names given, wanted;
   for (const auto& tensor : graph.initializer()) given.insert(tensor.name());

@@ -13,7 +13,8 @@ class RoleCheck {
  public:
   explicit RoleCheck(const TrainingModel& model) : model_(model) {}
 
-  // Checks that every value of `items` is one of the step's; `fed` ones must be distinct inputs.
+  // Checks that every value of `items` is a value of the step. If `fed`, the values must be
+  // distinct inputs.
   template <class Items>
   void check_items(const Items& items, const std::string& role, bool fed) {
     std::set<std::string> names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a file's claims about its training step. Its metadata names inputs, states and losses of
-// every replica, and all code after load_model() relies on them.
+// Checks a file's claims about its training step. The metadata names inputs, states and losses of
+// every replica, and all code after load_model() relies on these names.
 #pragma once
 
 #include "graph/training.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long texts in errors, shortened to the place that matters.
+// Excerpts of long texts, for errors.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-// Both texts; if one is longer than `most`, the part of each around the first difference.
+// Returns both texts. If either is longer than `most`, returns the part of each around the first
+// difference.
 inline std::pair<std::string, std::string> around_difference(const std::string& a,
                                                              const std::string& b,
                                                              std::size_t most) {

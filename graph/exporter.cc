@@ -7,8 +7,9 @@
 namespace lockstep {
 namespace {
 
-// The TorchScript exporter names its fused results onnx::Conv_65; its successor lists its rules in
-// a field of nodes that libonnx 1.12 does not know, but keeps.
+// True for a layer with a folded batch normalisation. The TorchScript exporter names the fused
+// weights onnx::Conv_65. The newer exporter lists its rules in a node field that libonnx 1.12 does
+// not know, but preserves.
 bool holds_batch_norm(const onnx::NodeProto& node) {
   if (node.op_type() != "Conv" && node.op_type() != "ConvTranspose" && node.op_type() != "Gemm")
     return false;

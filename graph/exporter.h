@@ -10,8 +10,8 @@ class ModelProto;
 
 namespace lockstep {
 
-// The layers that cannot train any more, and the exporter options that keep them; "" if none are
-// found.
+// Returns a text with the lost layers and the exporter options that keep them; "" if nothing is
+// lost.
 std::string lost_to_optimisation(const onnx::ModelProto& proto);
 
 }  // namespace lockstep

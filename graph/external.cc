@@ -50,7 +50,8 @@ Said said_by(const onnx::TensorProto& proto, const std::string& what) {
   return said;
 }
 
-// The file itself, with links resolved.
+// Returns the path with links resolved. Throws unless the path is a regular file in an allowed
+// folder.
 fs::path resolved(const std::string& location, const DataPlace& place, const std::string& what) {
   check(!place.folder.empty(), what, ": its data is in '", location,
         "', but only the tensors of the model itself may be in another file");
@@ -87,7 +88,7 @@ ExternalData external_data(const onnx::TensorProto& proto, const DataPlace& plac
   const auto size = static_cast<int64_t>(fs::file_size(path, error));
   check(!error, what, ": cannot read ", path.string(), ": ", error.message());
   check(offset <= size && length <= size - offset, what, ": external data is ",
-        length < 0 ? std::string("what follows") : join(length, " bytes"), " at offset ", offset,
+        length < 0 ? std::string("the rest") : join(length, " bytes"), " at offset ", offset,
         " of ", path.string(), ", which has ", size, " bytes");
   return {path.string(), offset, length < 0 ? size - offset : length};
 }

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// The paths that an ONNX file names, each once, whether they exist or not. Throws as load_model()
-// does for a file that is no model.
+// Returns each path that an ONNX file names once; a path may not exist. Throws as load_model() does
+// if `path` is not a model.
 std::vector<std::string> external_files(const std::string& path);
 
 }  // namespace lockstep

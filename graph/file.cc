@@ -36,8 +36,8 @@ class InputFile {
   std::size_t size() const { return facts_.st_size; }
   std::string kind() const { return file_kind(facts_.st_mode); }
 
-  // Some files under /proc claim to be empty, so reads until the end. `before_each` gets the number
-  // of bytes read so far.
+  // Reads until the end, because some files under /proc claim to be empty. `before_each` gets the
+  // number of bytes read so far.
   std::string read_all(const std::function<void(std::size_t)>& before_each) {
     constexpr std::size_t kLeast = 4096;
     std::string text;
@@ -85,7 +85,7 @@ class InputFile {
 void rename_file(const std::string& from, const std::string& to) {
   refuse_special(to);
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_errno(to, "replace");
-  // The rename is on disk only once its folder is.
+  // The rename is durable only after its folder is synced.
   const std::string folder = std::filesystem::path(to).parent_path().string();
   const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
   if (directory < 0) return;

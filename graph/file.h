@@ -18,24 +18,24 @@ using FileSink = std::function<void(std::span<const std::byte>)>;
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write);
 void write_file(const std::string& path, const std::string& text);
 
-// Replaces `to`; on disk when it returns.
+// Replaces `to`. The rename is on disk when the function returns.
 void rename_file(const std::string& from, const std::string& to);
 
-// Creates it and its parents; throws naming it.
+// Creates the folder and its parents. Throws an error that names the folder.
 void make_folder(const std::string& path);
 
-// The bytes of a regular file. Throws naming the path for anything else: a device or a pipe could
-// fill memory or hang, whoever chose its name.
+// Returns the bytes of a regular file. Throws, naming the path, for anything else: reading a device
+// or a pipe could fill memory or hang.
 std::string read_file(const std::string& path);
 
-// The first `most` bytes of a regular file, or all if there are fewer.
+// Returns the first `most` bytes of a regular file, or all bytes of a shorter file.
 std::string read_file_start(const std::string& path, std::size_t most);
 
-// Fills `bytes` from `offset` on; throws if the file ends before.
+// Fills `bytes` from `offset` on. Throws if the file is too short.
 void read_file_part(const std::string& path, int64_t offset, std::span<std::byte> bytes);
 
-// For typed or generated input, such as a configuration, which may also come through a pipe. At
-// most `limit` bytes; a pipe that stays silent for `patience` seconds is an error.
+// Reads a regular file or a pipe, for typed or generated input such as a configuration. Throws for
+// more than `limit` bytes, or if a pipe delivers nothing for `patience` seconds.
 std::string read_file_or_pipe(const std::string& path, std::size_t limit = 1 << 20,
                               int patience = 60);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for values that are added to others' graphs.
+// Unused names for new values of a graph.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// `base`, or the first of base_1, base_2 and so on that is not taken.
+// Returns `base`, or the first unused name of base_1, base_2, ..
 template <class IsTaken>
 std::string fresh_name(const std::string& base, const IsTaken& is_taken) {
   std::string name = base;

@@ -107,7 +107,8 @@ class ReversePass {
     contributions_[to.id].push_back(gradient);
   }
 
-  // The sum of all contributions to a value's gradient; called when all its users are done.
+  // Returns the sum of all contributions to a value's gradient. Called after all users of the value
+  // are differentiated.
   Value accumulated(Value value) {
     std::vector<Value>& parts = contributions_[value.id];
     if (parts.size() <= 1) {
@@ -117,7 +118,7 @@ class ReversePass {
     const std::string base = gradient_name(value);
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (may_rename(parts[i])) graph_.rename(parts[i], join(base, "_autosplit_", i));
-    // A collective's result belongs to one replica, though its maker runs on all.
+    // A collective's result belongs to one replica, but the collective runs on all.
     ReplicaScope replica(graph_, home_of(graph_, value));
     Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, base);
     named_.resize(graph_.value_count(), false);
@@ -130,7 +131,7 @@ class ReversePass {
     return graph_.name(value) + (is_wanted_[value.id] ? suffix_ : "_grad");
   }
 
-  // True for a value made by this pass that does not stand for another gradient yet.
+  // True for a value made by this pass that is not yet named after a gradient.
   bool may_rename(Value gradient) {
     auto producer = graph_.producer(gradient);
     named_.resize(graph_.value_count(), false);
@@ -145,7 +146,7 @@ class ReversePass {
     named_[gradient.id] = true;
   }
 
-  // Callers always get x_grad, a copy if that tensor has another name.
+  // Returns a value named x_grad: a copy if the gradient has another name.
   Value named_after(Value value, Value gradient) {
     std::string name = gradient_name(value);
     if (graph_.name(gradient) == name) return gradient;

@@ -11,17 +11,17 @@
 namespace lockstep {
 
 struct Loss {
-  Value value;   // a scalar, or a tensor whose elements are summed
-  Value seed{};  // d(total)/d(value); default: ones of its shape (a scalar needs none)
+  Value value;   // a scalar; with a seed, any tensor
+  Value seed{};  // d(total)/d(value); 1 by default
 };
 
 struct Gradients {
   std::vector<Value> values;           // one per requested value; none if no loss reaches it
-  std::vector<std::string> unreached;  // their names
+  std::vector<std::string> unreached;  // names of the requested values without a gradient
 };
 
-// Adds gradients of the sum of `losses` with respect to `wanted`. The gradient of x is named x_grad
-// (for a wanted x: x and `suffix`). Contributions of several users of x are named
+// Adds gradients of the sum of `losses` with respect to `wanted`. The gradient of x is named
+// x_grad; of a wanted x, x followed by `suffix`. Contributions of several users of x are named
 // x_grad_autosplit_k and added by one Sum. Gradient nodes carry the replica and the call site of
 // their forward node. Throws, naming the node, if a wanted value reaches a loss through an operator
 // without a gradient.

@@ -128,7 +128,7 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
 }
 
 Node Graph::adopt(onnx::NodeProto proto) {
-  // ONNX makes node names optional; ours appear in errors and plans.
+  // Node names are optional in ONNX, but errors and plans print them.
   if (proto.name().empty() && proto.output_size() > 0) proto.set_name(proto.output(0));
   NodeInfo node;
   node.op = ops_->named(proto.domain(), proto.op_type(), proto.name());

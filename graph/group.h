@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replicas of a collective (placement.h): all of a step, or a group of them.
+// The replicas of a collective (placement.h): all replicas of a step, or a group of replicas.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-// The replicas of `node`, a collective: its output i lives on the i-th. Throws for a node that
-// names none.
+// Returns the replicas of the collective `node`: output i is on the i-th. Throws unless the node
+// names one replica per output.
 std::vector<int> group_of(const Node& node);
 
 }  // namespace lockstep

@@ -29,8 +29,9 @@ void check_convolution(InferenceContext& context) {
         " dimensions, weight has ", weight->dim_size());
 }
 
-// Inference computes padding by repeated subtraction of the stride: from 2^40 it takes hours. It
-// does so without pads and for any auto_pad but VALID, also one that does not exist.
+// Limits sizes that get computed padding: inference subtracts the stride repeatedly, which takes
+// hours from a size of 2^40 on. It does so for a node without pads and any auto_pad except VALID,
+// even an invalid one.
 void check_computed_padding(InferenceContext& context) {
   constexpr int64_t kMost = 1 << 28;
   const onnx::AttributeProto* pad = context.getAttribute("auto_pad");
@@ -42,7 +43,7 @@ void check_computed_padding(InferenceContext& context) {
               ", the most is ", kMost);
 }
 
-// It reads the data's sizes from there on, before the first where batch_dims is negative.
+// Inference reads the data's sizes from batch_dims on, out of bounds for a negative batch_dims.
 void check_batch_dims(InferenceContext& context) {
   const onnx::TensorShapeProto* data = shape_of(context, 0);
   const onnx::AttributeProto* batch = context.getAttribute("batch_dims");
@@ -51,7 +52,7 @@ void check_batch_dims(InferenceContext& context) {
         ", should be 0 to ", data->dim_size(), ", the dimensions of the data");
 }
 
-// It writes a size of 1 at each dimension from the axis on, before the first as well.
+// Inference writes a size of 1 at each dimension from the axis on, also before the first dimension.
 void check_normal_axis(InferenceContext& context) {
   const onnx::TensorShapeProto* data = shape_of(context, 0);
   const onnx::AttributeProto* axis = context.getAttribute("axis");
@@ -61,7 +62,8 @@ void check_normal_axis(InferenceContext& context) {
         " to ", rank - 1, ", as its input 0 has ", rank, " dimensions");
 }
 
-// It gives the result as many sizes as this operand has elements, unless it knows their values.
+// Limits the length of a shape operand. If its values are unknown, inference gives the result one
+// dimension per element.
 template <std::size_t kOperand>
 void check_rank(InferenceContext& context) {
   constexpr int64_t kMost = 1 << 10;
@@ -71,7 +73,7 @@ void check_rank(InferenceContext& context) {
           shape->dim(0).dim_value(), " elements, the most is ", kMost);
 }
 
-// What is asked before ONNX infers.
+// A check that runs before ONNX's inference.
 using Guard = void (*)(InferenceContext&);
 std::vector<Guard> guards_of(const std::string& type, const onnx::OpSchema& schema) {
   std::vector<Guard> guards;

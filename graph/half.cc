@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-// Rounds by scaling: the float's exponent moves to a half's, rounding to nearest even at the half's
-// last bit, subnormal or not.
+// Rebiases the float's exponent to a half's and rounds to nearest even at the half's last bit,
+// subnormal or not.
 Half::Half(float value) {
   const auto wide = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>((wide >> 16) & 0x8000U);

@@ -18,7 +18,7 @@ void import_state(const onnx::TensorProto& tensor, const ImportOptions& options,
     options.values->emplace(tensor.name(), from_proto(tensor, options.place, tensor.name()));
 }
 
-// The contents of a Constant node, in any of its notations.
+// Returns the contents of a Constant node, from any of its attributes.
 Literal constant_of(const onnx::NodeProto& node) {
   std::vector<const onnx::AttributeProto*> attributes;
   for (const auto& attribute : node.attribute()) attributes.push_back(&attribute);
@@ -78,7 +78,7 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
     onnx::NodeProto node;
     node.Swap(proto.mutable_node(index));
     if (node.domain() == "ai.onnx") node.clear_domain();
-    // Known at once, so that shapes that depend on it are, too.
+    // Adds the constant now, so that inference of the next nodes can use its contents.
     if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
       graph.constant(node.output(0), constant_of(node));
     else if (node.domain().empty() && SplitSequences::knows(node.op_type()))

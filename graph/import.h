@@ -19,11 +19,10 @@ namespace lockstep {
 
 struct ImportOptions {
   const OpSet& ops;
-  DataPlace place;                              // the place of external data
-  std::set<std::string> states;                 // initializers that are state and become graph
-                                                // inputs
-  StateValues* values;                          // receives those initializers' contents, or null
-  std::vector<const onnx::TensorProto*> outer;  // state in the inference graph
+  DataPlace place;                              // folders of external data
+  std::set<std::string> states;                 // initializers that become graph inputs: the state
+  StateValues* values;                          // receives the contents of `states`, or null
+  std::vector<const onnx::TensorProto*> outer;  // initializers of the inference graph
   int64_t opset = kOpset;                       // the opset of the nodes
 };
 

@@ -20,7 +20,7 @@ AttributeReader reader_of(const onnx::NodeProto& proto) {
   return AttributeReader(proto.op_type(), std::move(attributes));
 }
 
-// Strips the inference's own bookkeeping from the texts of ONNX's exceptions.
+// Rethrows ONNX's exception as Error, without the prefix of its text.
 [[noreturn]] void rethrow_plainly(const std::exception& error) {
   std::string text = error.what();
   for (std::string_view prefix : {"[ShapeInferenceError] ", "[TypeInferenceError] "})
@@ -66,8 +66,8 @@ void check_operands(const onnx::OpSchema& schema, const std::vector<const Tensor
       check(i < types.size() && types[i], "needs its input ", i, ", ", formals[i].GetName());
 }
 
-// Only optional results may be unnamed: kernels write the others. (A collective has none for a
-// replica that needs none: see passes/share.h.)
+// Checks that only optional results are unnamed: kernels write all others. A collective omits the
+// result of a replica that does not need it: see passes/share.h.
 void check_results(const onnx::OpSchema& schema, const onnx::NodeProto& proto) {
   const auto& formals = schema.outputs();
   for (int i = 0; i < proto.output_size() && !formals.empty(); ++i) {
@@ -77,8 +77,8 @@ void check_results(const onnx::OpSchema& schema, const onnx::NodeProto& proto) {
   }
 }
 
-// Checks those operands of our operators that are indices, ratios or truths, which kernels read as
-// such. Type letters for any number are left to the kernels.
+// Checks operands of our operators with type letter I, R or B: kernels read them as indices, ratios
+// or truth values. Kernels check the other letters.
 void check_operand_kinds(const Op& op, const std::vector<const TensorType*>& types) {
   if (!op.signature || op.signature->inputs.empty()) return;
   const std::vector<Formal>& formals = op.signature->inputs;
@@ -97,8 +97,8 @@ void check_operand_kinds(const Op& op, const std::vector<const TensorType*>& typ
   }
 }
 
-// Operands with one type letter in ONNX must have one type: kernels read the second as the first.
-// Operands that mixed precision leaves wide are float32 beside narrower ones.
+// Checks that operands with the same type letter have the same type: kernels read the second as the
+// first. Operands that mixed precision keeps wide are float32 beside narrower operands.
 void check_operand_types(const Op& op, const onnx::OpSchema& schema,
                          const std::vector<const TensorType*>& types) {
   const auto& formals = schema.inputs();
@@ -109,7 +109,7 @@ void check_operand_types(const Op& op, const onnx::OpSchema& schema,
     const bool mixed = formal.GetOption() == onnx::OpSchema::Variadic && !formal.GetIsHomogeneous();
     if (!types[i] || mixed || std::count(wide.begin(), wide.end(), static_cast<int>(i))) continue;
     if (formal.GetTypeStr().find('(') != std::string::npos) continue;  // tensor(int64), no letter
-    // Of our operators' letters only T and U are variables. I, R and B are kinds.
+    // In our signatures only T and U are type variables. I, R and B are kinds.
     if (op.signature && formal.GetTypeStr() != "T" && formal.GetTypeStr() != "U") continue;
     const std::size_t other = first.emplace(formal.GetTypeStr(), i).first->second;
     check(types[i]->dtype == types[other]->dtype, "its input ", i, ", ", formal.GetName(), ", is ",
@@ -118,7 +118,8 @@ void check_operand_types(const Op& op, const onnx::OpSchema& schema,
   }
 }
 
-// Sizes decided by an operand may be anything, and their product is computed everywhere.
+// Throws if the product of the known sizes overflows. An operand may set any size, and all code
+// multiplies sizes.
 void check_sizes(const std::vector<TensorType>& types) {
   for (const TensorType& type : types) {
     Dims known;

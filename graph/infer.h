@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape inference of one node when it is added. ONNX's whole-graph inference is lax (it accepts a
-// Conv with the wrong channel count) and its errors name no node; this one runs ONNX's law for the
-// single node, then ours.
+// Shape inference of one node when it is added. ONNX's whole-graph inference is lax: it accepts a
+// Conv with the wrong channel count, and its errors name no node. This inference runs ONNX's law
+// for the single node, then ours.
 #pragma once
 
 #include <vector>

@@ -27,7 +27,7 @@ void write_bindings(const std::vector<Binding>& from,
   }
 }
 
-// All initializers that are state, in both graphs.
+// Returns all initializers that are state, in both graphs.
 std::vector<onnx::TensorProto*> state_tensors(onnx::ModelProto& proto) {
   std::vector<onnx::TensorProto*> tensors;
   auto add = [&](onnx::GraphProto& graph) {
@@ -77,11 +77,11 @@ void append_external(const std::vector<onnx::TensorProto*>& tensors, const State
   }
 }
 
-// A link could lead a model to the file of its own data.
+// Throws if a link makes `path` the file of the model's data.
 void check_places_differ(const std::string& path, const std::string& data) {
   namespace fs = std::filesystem;
   const fs::path one = fs::absolute(write_place(path)), other = fs::absolute(write_place(data));
-  std::error_code none;  // a folder that does not exist is no other's
+  std::error_code none;  // a missing folder equals no other
   check(one.filename() != other.filename() ||
             !fs::equivalent(one.parent_path(), other.parent_path(), none),
         "cannot write '", path, "': it leads to '", data,
@@ -111,7 +111,7 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
   }
   write_roles(model, proto);
 
-  std::set<std::string> states;  // the others are inputs that a batch's loader fills
+  std::set<std::string> states;  // other states are inputs that loading a batch fills
   for (const State& state : model.states)
     if (is_saved(state.kind)) states.insert(state.values.begin(), state.values.end());
   export_graph(model.inference, states, *proto.mutable_graph());
@@ -122,7 +122,7 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
   auto* info = proto.add_training_info();
   export_graph(model.init, {}, *info->mutable_initialization());
   export_graph(model.step, states, *info->mutable_algorithm());
-  // State of both graphs is an initializer of the inference graph.
+  // A state of both graphs is only an initializer of the inference graph.
   auto& initializers = *info->mutable_algorithm()->mutable_initializer();
   for (int i = initializers.size() - 1; i >= 0; --i)
     if (in_inference.count(initializers[i].name()) && states.count(initializers[i].name()))

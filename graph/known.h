@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// The content of a value of `type` as a literal; empty if it holds a symbol.
+// Returns the content of a value of `type` as a literal; empty if the content has a symbol.
 std::optional<Literal> literal_of(const Shape& content, const TensorType& type);
 
 }  // namespace lockstep

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-// The number after `key` in a file of lines such as `MemAvailable:  1234 kB`; of the first line if
-// `key` is empty. Empty if there is none, or it is `max`.
+// Returns the number after `key` in a file of lines such as `MemAvailable:  1234 kB`, or the file's
+// first word if `key` is empty. Returns nothing if no number is there, as for `max`.
 std::optional<std::size_t> number_in(const std::string& path, std::string_view key = "") {
   std::ifstream file(path);
   for (std::string word; file >> word;) {
@@ -39,8 +39,8 @@ struct GroupFiles {
   const char *limit, *used, *reclaimable;
 };
 
-// Memory left in a control group. Cached file pages count as used, though the kernel would drop
-// them.
+// Returns the memory left in a control group. The group counts cached file pages as used; this
+// function counts them as free, because the kernel drops them on demand.
 std::size_t left_by_group(const std::string& folder, const GroupFiles& files) {
   const auto limit = number_in(folder + files.limit), used = number_in(folder + files.used);
   if (!limit || !used) return kNoLimit;
@@ -63,7 +63,7 @@ std::size_t left_by_groups() {
     if (!unified && controllers != "memory") continue;
     const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     std::string group = line.substr(second + 1);
-    // The limits of all parent groups apply; in a container the group may itself be the root.
+    // The limits of all parent groups apply. In a container the group may be the root.
     while (true) {
       while (!group.empty() && group.back() == '/') group.pop_back();
       least = std::min(least, left_by_group(root + group, unified ? kSecond : kFirst));

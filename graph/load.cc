@@ -20,8 +20,8 @@
 namespace lockstep {
 namespace {
 
-// Parsing may take at most 1 GiB plus four times the file: half for its messages, and half for what
-// is built from them.
+// Throws if the parsed messages need more than 512 MiB plus twice the file. The graph built from
+// them needs about as much again.
 void check_parsed_size(const std::string& text, const google::protobuf::Descriptor& type,
                        const std::string& path) {
   constexpr std::size_t kAlways = std::size_t{1} << 29;

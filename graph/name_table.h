@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds ids by name. The names stay where they are: the caller says which name an id has. One piece
-// of memory for all, so that graphs of many values are quick to make, to search and to drop.
+// Finds ids by name: a hash table with linear probing. The table does not store names; the caller
+// passes a function from id to name. One allocation holds all slots, so large graphs are quick to
+// build, search and free.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +23,13 @@ class NameTable {
     if (size > places_.size()) spread_over(size);
   }
 
-  // `name_of(id)` is the name of an id of the table.
+  // Returns the id of `name`, or kNone. `name_of(id)` returns the name of an id of the table.
   template <class NameOf>
   int find(std::string_view name, const NameOf& name_of) const {
     return places_.empty() ? kNone : places_[place_of(name, hash_of(name), name_of)].id;
   }
 
-  // False: the name is taken.
+  // Returns false if the name is taken.
   template <class NameOf>
   bool insert(std::string_view name, int id, const NameOf& name_of) {
     reserve(count_ + 1);
@@ -45,7 +46,8 @@ class NameTable {
     if (places_.empty()) return;
     std::size_t hole = place_of(name, hash_of(name), name_of);
     if (places_[hole].id == kNone) return;
-    // Later ones of the row move up, unless they would pass the place that their hash asks for.
+    // Moves later entries of the probe sequence into the hole, but never before the slot of their
+    // hash.
     for (std::size_t next = after(hole); places_[next].id != kNone; next = after(next)) {
       const std::size_t wanted = places_[next].hash & mask();
       if (((next - wanted) & mask()) < ((next - hole) & mask())) continue;
@@ -68,7 +70,7 @@ class NameTable {
   std::size_t mask() const { return places_.size() - 1; }  // the size is a power of two
   std::size_t after(std::size_t place) const { return (place + 1) & mask(); }
 
-  // Where the name is, or the free place where it belongs.
+  // Returns the slot of `name`, or the free slot to insert it into.
   template <class NameOf>
   std::size_t place_of(std::string_view name, uint32_t hash, const NameOf& name_of) const {
     std::size_t place = hash & mask();
@@ -89,7 +91,7 @@ class NameTable {
     }
   }
 
-  std::vector<Place> places_;  // at most half of them in use
+  std::vector<Place> places_;  // slots; at most half are in use
   std::size_t count_ = 0;
 };
 

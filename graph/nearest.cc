@@ -24,7 +24,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
                     std::size_t most) {
-  constexpr std::size_t kBeginning = 4;  // a shorter prefix says little
+  constexpr std::size_t kBeginning = 4;  // a shorter prefix matches too much
   for (const std::string& candidate : candidates)
     if (same_but_for_case(word, candidate)) return candidate;
   if (word.size() >= kBeginning)

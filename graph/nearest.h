@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// The candidate that is `word` in another case, that begins with it, or that is closest to it by
-// edit distance, whatever the case; "" if none is close.
+// Returns the candidate that equals `word` except for case, that begins with `word`, or that is
+// nearest by edit distance, ignoring case. Returns "" if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-// The same, at a distance of `most` edits or fewer.
+// As above, with an edit distance of at most `most`.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
                     std::size_t most);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hint on a node of a replica on a GPU: the node would rather run on the host's CPU. Hints say
-// where, not what (placement.h); a plan for CPUs has no use for them.
+// A hint that a node of a GPU replica should run on the host's CPU. Hints change where a node runs,
+// not its result (placement.h). A plan for CPUs ignores them.
 #pragma once
 
 #include <string>

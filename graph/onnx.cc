@@ -54,12 +54,13 @@ int64_t typed_values(const onnx::TensorProto& proto) {
          proto.double_data_size() + proto.uint64_data_size() + proto.string_data_size();
 }
 
-// Checks that the field of the type holds as many values as the shape says.
+// Checks that the field of the tensor's type holds one value per element, and that other fields are
+// empty.
 template <class Field>
 void check_field(const onnx::TensorProto& proto, const Field& field, int64_t wanted,
                  const std::string& what) {
   check(field.size() == wanted && typed_values(proto) == wanted, what, ": holds ",
-        typed_values(proto), " values, of which ", field.size(), " in the field of its type, for ",
+        typed_values(proto), " values, ", field.size(), " of them in the field of its type, for ",
         static_cast<DType>(proto.data_type()), Dims(proto.dims().begin(), proto.dims().end()));
 }
 
@@ -94,7 +95,7 @@ void check_values(const onnx::TensorProto& proto, int64_t count, const std::stri
   const auto bits = static_cast<int>(8 * size_of(dtype));
   const int64_t span = int64_t{1} << bits;
   const bool is_signed = dtype == DType::int8 || dtype == DType::int16;
-  // A half is stored as its 16 bits, by some writers sign-extended.
+  // A half is stored as its 16 bits; some writers sign-extend them.
   if (is_floating(dtype))
     check_range(proto.int32_data(), -span / 2, span - 1, what);
   else if (dtype != DType::boolean)
@@ -109,7 +110,7 @@ TensorType from_proto(const onnx::TypeProto& proto) {
   const auto& tensor = proto.tensor_type();
   type.dtype = static_cast<DType>(tensor.elem_type());
   type.ranked = tensor.has_shape();
-  // Some writers store an open dimension as -1.
+  // Some writers store an unknown dimension as -1.
   for (const auto& dim : tensor.shape().dim())
     type.shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? Dim(dim.dim_value())
                                                                      : Dim(dim.dim_param()));

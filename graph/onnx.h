@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only include of ONNX's protobuf types, for the sources of graph/ only, and the versions that
-// Lockstep writes. Debian 12's libonnx 1.12 knows IR 8 and opset 17.
+// Lockstep writes. Debian 12's libonnx 1.12 supports IR 8 and opset 17.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -17,9 +17,9 @@ inline constexpr int64_t kOwnOpset = 1;
 
 TensorType from_proto(const onnx::TypeProto& proto);
 void to_proto(const TensorType& type, onnx::TypeProto& proto);
-// Throws unless a tensor holds what its type and shape require: that many bytes or values, in one
-// field, each in range. `what` names it in errors. Its sizes may not be trusted before. `reads`:
-// external data is checked, too.
+// Throws unless a tensor holds the bytes or values that its type and shape require, in one field,
+// each in range. `what` names the tensor in errors. Sizes of a tensor are untrusted before this
+// check. `reads`: checks the length of external data, too.
 void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what,
                   bool reads = true);
 Literal from_proto(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what);

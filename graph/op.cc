@@ -60,7 +60,7 @@ OpSet::OpSet(std::vector<Op> ops) : ops_(std::move(ops)) {
     check(fresh, "operator ", ops_[i].type, " is listed twice");
     const int said = (ops_[i].body ? 1 : 0) + (ops_[i].no_body ? 1 : 0);
     check(said == (ops_[i].domain == kOwnDomain ? 1 : 0), "operator ", ops_[i].type,
-          " should have either a body in ONNX's operators or a reason why not, if it is ours");
+          ": an operator of ai.lockstep needs either a body or no_body, an ONNX operator neither");
   }
   register_schemas(ops_);
 }
@@ -74,8 +74,8 @@ const Op* OpSet::named(std::string_view domain, std::string_view type,
                        std::string_view used_by) const {
   const Op* const found = find(domain, type);
   if (found) return found;
-  // By type alone: callers often leave out the domain ai.lockstep. Most operators that are not
-  // known are no misspellings, and many types are as short as Loop, so few letters may differ.
+  // Suggests an operator by type alone: callers often omit the domain ai.lockstep. Most unknown
+  // operators are not misspellings, and many types are as short as Loop, so few letters may differ.
   std::vector<std::string> types;
   for (const Op& op : ops_) types.push_back(op.type);
   const std::string near = nearest(type, types, (type.size() + 1) / 4);

@@ -14,7 +14,7 @@ const std::string& called(const onnx::NodeProto& node) {
   return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
 }
 
-// The cycle from `first`, which is on the stack; long ones are cut.
+// Returns the cycle from `first`, which is on the stack, as text. Cuts a long cycle.
 std::string cycle_text(const onnx::GraphProto& proto, const Stack& stack, int first) {
   constexpr std::size_t kMost = 20;
   std::size_t at = 0;

@@ -14,8 +14,9 @@ namespace lockstep {
 
 using Names = std::unordered_set<std::string>;
 
-// Operands before users. ONNX requires that order, yet some tools write others. `given`: the values
-// that no node makes. Throws for a cycle, and naming a value made by no node or by two.
+// Returns node indices, operands before users. ONNX requires this order, but some tools write
+// others. `given`: values that no node produces. Throws for a cycle, and for a value with no
+// producer or two; the error names the nodes or the value.
 std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const Names& given);
 
 }  // namespace lockstep

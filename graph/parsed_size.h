@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message's memory after parsing. Two bytes of a file make an empty node of two hundred, so the
-// size of a file is no bound.
+// The memory of a protobuf message after parsing. The size of a file is no bound: two bytes make an
+// empty node of two hundred bytes.
 #pragma once
 
 #include <cstddef>

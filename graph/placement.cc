@@ -14,7 +14,8 @@ constexpr const char* kReplica = "__replica";
 constexpr const char* kReplicas = "__replicas";
 constexpr const char* kOnHost = "__on_host";
 
-// The replica of an operand or result of a collective; for other nodes, the node's own.
+// Returns the replica of an operand or result of a collective. For other nodes, returns the node's
+// replica.
 int replica_at(const Node& node, std::span<const Value> values, Value value) {
   if (node.replica() != kEveryReplica) return node.replica();
   const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);

@@ -52,7 +52,7 @@ void print_node(std::ostream& out, const Node& node, const PrintOptions& options
   out << "\n";
 }
 
-// Two lines; names are escaped to stay on theirs.
+// A label of two lines. Names are escaped, so that no name starts another line.
 std::string dot_label(const Node& node) {
   const std::string type = in_quotes(node.type()), name = in_quotes(node.name());
   return type.substr(0, type.size() - 1) + "\\n" + name.substr(1);
@@ -75,8 +75,8 @@ struct Parameter {
   TensorType type;
 };
 
-// The parameters of a network without states, as other tools write it: its constants of floats,
-// except scalars, which are more likely operands.
+// Returns the parameters among the states. A network from another tool has no states: its
+// parameters are the constants of floats, except scalars, which are more likely operands.
 std::vector<Parameter> parameters_of(const TrainingModel& model) {
   std::vector<Parameter> parameters;
   for (const State& state : model.states)

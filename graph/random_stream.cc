@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kStream = "__stream";
 constexpr const char* kPart = "__part";
 
-// FNV-1a, finally folded to 32 bits: the generator's stream also carries the step.
+// FNV-1a, folded to 32 bits at the end: the generator's stream also carries the step.
 class Hash {
  public:
   Hash() = default;

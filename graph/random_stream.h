@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random streams. Every node that draws random numbers in a step (Op::draws) carries the number of
-// its stream, in the file too (attribute `__stream`); so does the node of the backward pass that
-// repeats the draws. Kernels read only that number, so draws do not change with a node's name or
-// its replica's device.
+// Random streams. A node that draws random numbers in a step (Op::draws) has the number of its
+// stream as attribute `__stream`, also in files. So has the node of the backward pass that repeats
+// the draws. Kernels read only this number, so draws do not change with a node's name or its
+// replica's device.
 //
 // A stream is a hash of the node's name (or of its attribute `seed`), of the replica and of the
-// part of the batch, so that no two draw alike. Operators that draw by example
-// (Op::draws_by_example) have one stream on all replicas, that of the first. While one replica's
-// graph is built, `__stream` holds the hash of the name alone.
+// part of the batch, so that no two nodes draw the same numbers. An operator that draws by example
+// (Op::draws_by_example) uses the stream of replica 0 on all replicas. While one replica's graph is
+// built, `__stream` holds the hash of the name alone.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class NodeProto;
 
 namespace lockstep {
 
-// The stream of a node that draws, or repeats draws.
+// Returns the stream of a node that draws, or repeats draws.
 int64_t random_stream_of(const Node& node);
 std::pair<std::string, AttributeValue> random_stream_attribute(int64_t stream);
 bool has_random_stream(const Node& node);
@@ -34,7 +34,7 @@ void set_random_part(Graph& one, int node, int part);
 // Completes the hash: name, part and replica; the name alone if the node draws by example.
 void finish_random_stream(Graph& all, int node, int replica);
 
-// Gives a node without a stream that of its full name, on replica 0.
+// Sets the stream of a node without one: the hash of its full name on replica 0.
 void write_random_stream(onnx::NodeProto& proto);
 
 }  // namespace lockstep

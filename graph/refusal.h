@@ -10,9 +10,10 @@ namespace lockstep {
 
 // "'runs/x': Read-only file system; choose a folder that you can write to"
 std::string refusal_text(const std::string& path, const std::error_code& reason);
-// The same, beginning with "cannot use"; of a move both paths.
+// Returns a text that begins with "cannot use". For a move, the text names both paths.
 std::string refusal_text(const std::filesystem::filesystem_error& error);
-// Throws "cannot create 'runs/x': ..", by errno, of a call of the system that was to do `what`.
+// Throws "cannot create 'runs/x': ..", with the reason from errno. `what` is the action that the
+// system call refused.
 [[noreturn]] void fail_errno(const std::string& path, const char* what);
 
 }  // namespace lockstep

@@ -40,12 +40,12 @@ int replicas_in(const std::string& text) {
   return number;
 }
 
-// Files from before there were several optimisers name the only slot directly.
+// Older files, written for one optimizer, name their only kind of slot "momentum".
 StateKind kind_of_state(std::string_view name) {
   return name == "momentum" ? StateKind::slot : state_kind_named(name);
 }
 
-// Files from before roles were written contain the name alone.
+// Derives part and role from the name: older files contain the name alone.
 StepInput input_by_name(const std::string& name) {
   StepInput input;
   input.name = name;
@@ -78,7 +78,8 @@ std::optional<InputKey> parsed(const std::string& key) {
   return found;
 }
 
-// A file has roles for all its inputs or for none; a name alone may look like a key with a role.
+// True if all inputs have a role. A file has roles for all its inputs or for none; a name alone may
+// look like a key with a role.
 bool has_roles(const onnx::ModelProto& proto) {
   const std::string before = std::string(kPrefix) + "input.";
   return std::all_of(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Roles of values on each replica, stored as metadata of a file: `lockstep.loss.x` = a value of
-// each replica, one per line. Before the name, inputs state their role and part, states their kind.
+// each replica, one per line. The key of an input has role and part before the name; the key of a
+// state has the kind.
 #pragma once
 
 #include <string>

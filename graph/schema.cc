@@ -128,7 +128,8 @@ void register_schemas(const std::vector<Op>& ops) {
 }
 
 const OpSchema* schema_of(const std::string& domain, const std::string& type) {
-  // A cache: libonnx's own lookup builds strings and maps, and a graph repeats the same few.
+  // A cache: libonnx's lookup builds strings and maps, and a graph looks up few operators many
+  // times.
   static std::unordered_map<std::string, const OpSchema*> known;
   std::lock_guard lock(registry_mutex);
   std::string key = domain + ":" + type;

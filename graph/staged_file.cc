@@ -21,14 +21,15 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 
-// Waits until no other StagedFile has it. File systems without locks let all pass.
+// Waits until no other StagedFile holds the lock. File systems without locks never wait.
 void lock(int descriptor, const std::string& path) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
     if (std::chrono::steady_clock::now() > end)
       fail("cannot create '", path,
-           "': for 30 seconds it has been written, by another command or by this one for "
-           "another of its files; choose another name");
+           "': another command, or another file of this command, has been writing it for 30 "
+           "seconds; "
+           "choose another name");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
@@ -40,8 +41,8 @@ bool is_still_at(const std::string& path, int descriptor) {
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
-// Empties the file, which may be left from a writer that was killed. False if it is another
-// writer's and has its place already.
+// Locks and empties the file; a killed writer may have left content. Returns false if another
+// writer has renamed or deleted the file since it was opened.
 bool take_over(const std::string& path, int descriptor) {
   lock(descriptor, path);
   if (!is_still_at(path, descriptor)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file whose content is complete before it takes the place of an older one.
+// A file that is complete before it replaces an older file.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// Written under a temporary name beside its place, sync() and then replace(). Without replace(),
-// the older file stays and the temporary one is deleted. Several files that belong together are all
-// synced before the first replaces another. A second writer of the same path, in any process, waits
-// for the first. Errors name path and reason.
+// Writes a file under a temporary name in the same folder. Call sync(), then replace(); without
+// replace(), the older file stays and the temporary file is deleted. If several files belong
+// together, sync all of them before the first replace(). A second writer of the same path, in any
+// process, waits for the first. Errors name path and reason.
 class StagedFile {
  public:
   // Throws before a file is touched if `path` or the temporary name cannot be written to
@@ -21,11 +21,11 @@ class StagedFile {
   ~StagedFile();
 
   void append(std::span<const std::byte> bytes);
-  void sync();     // the content is on disk; nothing is appended after
-  void replace();  // the name is on disk, too
+  void sync();     // puts the content on disk; append nothing afterwards
+  void replace();  // puts the name on disk, too
 
  private:
-  std::string place_;      // at the end of the links of `path`
+  std::string place_;      // `path` with links followed
   std::string temporary_;  // "" once it is renamed
   int descriptor_;         // locked
 };

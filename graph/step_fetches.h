@@ -9,12 +9,11 @@
 
 namespace lockstep {
 
-// Of a step that updates nothing, a forward pass: the outputs that the network declares, by full
-// name. No losses, metrics or checks.
+// Returns the outputs that the network declares, by full name, if the step is a forward pass
+// (updates nothing). Leaves out losses, metrics and checks.
 std::vector<std::string> network_outputs(const TrainingModel& model);
 
-// TrainingModel::fetch_values(). A forward pass without a loss is run for its network_outputs(),
-// which come behind them.
+// Returns TrainingModel::fetch_values(). If there is no loss, network_outputs() follow.
 std::vector<std::string> step_fetches(const TrainingModel& model);
 
 }  // namespace lockstep

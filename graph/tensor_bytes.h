@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size of a value as the graph has it: row-major, without a plan's padding.
+// The size of a value in the graph: row-major, without a plan's padding.
 #pragma once
 
 #include <cstddef>

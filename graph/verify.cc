@@ -26,7 +26,7 @@ void append(const List& from, List& to, std::set<std::string>& seen, bool once) 
   }
 }
 
-// Turns state with external (or no) data into inputs of the same type: its bytes are not checked
+// Turns state with external (or no) data into inputs of the same type. The bytes are not checked
 // here, and the checker would look for the file.
 onnx::ModelProto without_external_data(onnx::ModelProto model) {
   auto& graph = *model.mutable_graph();
@@ -46,8 +46,8 @@ onnx::ModelProto without_external_data(onnx::ModelProto model) {
   return model;
 }
 
-// ONNX's checker warns on stderr about every operator named like one of its old experimental ones
-// (ours: Scale), whatever its domain.
+// Silences std::cerr. ONNX's checker warns about every operator named like an old experimental ONNX
+// operator (ours: Scale), in any domain.
 class QuietStderr {
  public:
   QuietStderr() : saved_(std::cerr.rdbuf(nullptr)) {}
@@ -58,8 +58,8 @@ class QuietStderr {
   std::streambuf* saved_;
 };
 
-// ONNX allows convolutions and pools of bfloat16 from opset 22, so opset 17's schemas refuse them;
-// all else is checked.
+// True if a node casts to bfloat16. Opset 17's schemas refuse convolutions and pools of bfloat16,
+// which ONNX allows from opset 22. Only the type check is skipped then.
 bool has_bfloat16(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node())
     for (const onnx::AttributeProto& attribute : node.attribute())

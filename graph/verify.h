@@ -11,16 +11,16 @@ class ModelProto;
 
 namespace lockstep {
 
-// Inference graph and algorithm as one graph, as the TrainingInfoProto text defines it. ONNX's
-// checker skips training_info, so this graph is checked instead.
+// Returns inference graph and algorithm as one graph, as the text of TrainingInfoProto defines.
+// ONNX's checker skips training_info, so this graph is checked instead.
 onnx::GraphProto combine(const onnx::ModelProto& model);
 
 // ONNX's checker and strict shape inference over combine(model), then the bindings: keys unique,
 // both ends exist, same type and shape. Throws Error.
 void verify(const onnx::ModelProto& model);
 
-// The same for a model in memory; also checks that replicas are complete and alike, states are
-// inputs of the step graph, losses and metrics exist.
+// Verifies a model in memory. Also checks that every replica has all values, that states are inputs
+// of the step graph with the same type on all replicas, and that losses and metrics exist.
 void verify(const TrainingModel& model);
 
 }  // namespace lockstep

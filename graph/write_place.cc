@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as many as the kernel follows
+constexpr int kMostLinks = 40;  // the kernel's limit
 
-// Links under /proc stand for open files: replacing the file of that name would not reach whoever
-// has it open, and a pipe has no name.
+// True for a folder under /proc. Links there stand for open files: replacing the file would not
+// reach the process that has the file open, and a pipe has no name.
 bool is_of_processes(const fs::path& folder) {
   struct statfs facts = {};
   return ::statfs(folder.empty() ? "." : folder.c_str(), &facts) == 0 &&

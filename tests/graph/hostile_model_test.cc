@@ -49,7 +49,7 @@ TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
     refused("s: holds 0 values");
     graph().mutable_initializer(0)->add_int64_data(1);
     graph().mutable_initializer(0)->add_float_data(1);
-    refused("s: holds 2 values, of which 1 in the field of its type, for int64[2]");
+    refused("s: holds 2 values, 1 of them in the field of its type, for int64[2]");
     graph().mutable_initializer(0)->set_raw_data(std::string(16, '\0'));
     refused("s: has its data in two fields");
     graph().clear_initializer();
