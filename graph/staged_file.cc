@@ -28,8 +28,7 @@ void lock(int descriptor, const std::string& path) {
     if (std::chrono::steady_clock::now() > end)
       fail("cannot create '", path,
            "': another command, or another file of this command, has been writing it for 30 "
-           "seconds; "
-           "choose another name");
+           "seconds; choose another name");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -22,7 +22,8 @@ class StorageAssigner {
   }
 
   void run() {
-    place_updates();  // before the feeds: one that a state takes is needed to the end
+    place_updates();  // before the feeds: a feed that becomes a state's new value is needed to the
+                      // end
     for (int feed : plan_.feeds)
       if (feed >= 0) new_block(feed, -1);
     for (int node = 0; node < request_.nodes(); ++node) place_outputs(node);
@@ -49,7 +50,7 @@ class StorageAssigner {
       for (int slot : first_step(node).out)
         if (slot >= 0) {
           made_by_[slot] = node;
-          last_use_[slot] = std::max(last_use_[slot], node);  // it is made even if nobody reads it
+          last_use_[slot] = std::max(last_use_[slot], node);  // made even if unread
         }
     }
     for (int slot : plan_.fetches) last_use_[slot] = kToTheEnd;
@@ -60,7 +61,7 @@ class StorageAssigner {
   const Worker& worker_of(int node) const { return plan_.workers[first_step(node).worker]; }
   const PlanStep& first_step(int node) const { return plan_.steps[steps_of_node_[node][0]]; }
 
-  // Nodes that read this slot or a view of it.
+  // Returns the nodes that read this slot or a view of it.
   std::vector<int> readers_through_views(int slot) const {
     std::vector<int> nodes = readers_[slot];
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -71,7 +72,8 @@ class StorageAssigner {
     return nodes;
   }
 
-  // A new value is computed directly into its state if nobody reads the old one afterwards.
+  // A new value is computed directly into its state if no step reads the old value afterwards.
+  // Otherwise a copy follows all nodes.
   void place_updates() {
     std::vector<int> slot_of(plan_.states.size(), -1);
     for (std::size_t i = 0; i < plan_.slots.size(); ++i)
@@ -94,7 +96,7 @@ class StorageAssigner {
     }
   }
 
-  // All workers have devices of one kind.
+  // True if both workers use the same memory. All workers have devices of one kind.
   bool in_one_memory(int worker, int other) const {
     return worker == other || plan_.workers[worker].device.info().in_host_memory;
   }
@@ -108,7 +110,8 @@ class StorageAssigner {
     return true;
   }
 
-  // True if computation that overwrites an operand of communication would have to wait for it.
+  // True if computation that overwrites an operand of communication would wait for the
+  // communication.
   bool would_wait_for_communication(int maker, int reader) const {
     return !worker_of(maker).communicates() && worker_of(reader).communicates();
   }
@@ -185,8 +188,8 @@ class StorageAssigner {
     return from.lives == Lives::in_arena || !kept;
   }
 
-  // Whether output 0 may be a part of a state that is bound anew in every run, before it begins.
-  // What is recorded keeps its addresses; what is kept must be whole.
+  // True if output 0 may be a view into a state, bound anew before each run. A recorded run needs
+  // fixed addresses, and a value that is read after the run, or kept, needs separate memory.
   bool can_move(int node) const {
     const PlanStep& step = first_step(node);
     const ShowsPart* part = shows_part(*step.kernel);
@@ -208,7 +211,7 @@ class StorageAssigner {
 
   bool is_update(int slot) const { return is_update_[slot]; }
   bool refreshes(int node) const { return node < request_.refreshing; }
-  // One of the plan's own states, made by its refreshing steps.
+  // True for a state of the plan that its refresh steps make.
   bool is_kept(int slot) const {
     return plan_.slots[slot].lives == Lives::in_state &&
            plan_.slots[slot].index >= static_cast<int>(plan_.session_states()) &&
@@ -273,7 +276,7 @@ class StorageAssigner {
       step.out = {static_cast<int>(plan_.slots.size())};
       std::size_t bytes = slot.desc.bytes();
       step.kernel = make_kernel([bytes](const KernelArgs& args) {
-        if (bytes == 0) return;  // nor has it an address
+        if (bytes == 0) return;  // an empty value has no address
         if (args.queue)
           args.queue->copy(args.out[0].data, args.in[0].data, bytes);
         else
@@ -285,8 +288,9 @@ class StorageAssigner {
     }
   }
 
-  // Values used by communication alone go into its own arena. Those shared with computation keep
-  // their memory to the end: whoever reused it would wait for messages.
+  // Moves values used only by communication into the arena of its worker. Values shared with
+  // computation keep their memory to the end: a block that reused the memory would have to wait for
+  // messages.
   void keep_communication_apart() {
     constexpr int kNobody = -1, kSeveral = -2;
     std::vector<int> user(plan_.blocks.size(), kNobody);
@@ -326,7 +330,7 @@ class StorageAssigner {
   std::vector<int> last_use_;
   std::vector<std::vector<int>> readers_;
   std::vector<int> made_by_;
-  std::vector<int> target_;  // by slot: the state it is computed into, or -1
+  std::vector<int> target_;  // by slot: the state that the value is computed into, or -1
   std::vector<bool> is_view_;
   std::vector<int> window_of_;   // by node
   std::vector<bool> is_update_;  // by slot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides where each value lives: in a state, as a view of an operand, over a dead operand, or in a
-// block of its own. Pass 7 of compile().
+// Chooses the memory of each value: a state, a view of an operand, a dead operand's block, or a new
+// block. Pass 7 of compile().
 #pragma once
 
 #include <vector>
@@ -18,15 +18,15 @@ struct StateUpdate {
 struct AliasRequest {
   const std::vector<const Op*>& ops;  // by node
   const std::vector<StateUpdate>& updates;
-  int refreshing;  // the first so many nodes, whose steps are Plan::refresh
+  int refreshing;  // the first n nodes; their steps become Plan::refresh
   bool alias;
 
   int nodes() const { return static_cast<int>(ops.size()); }
 };
 
-// Places every slot, makes the blocks with their lifetimes, drops the steps of nodes that became
-// views, sets those apart that refresh, and appends a copy into state if the new value could not be
-// computed in place.
+// Assigns memory to every slot and makes the blocks with their lifetimes. Drops the steps of views,
+// moves refresh and window steps to separate lists, and appends a copy into a state if the new
+// value is not computed in place.
 void find_aliases(Plan& plan, const AliasRequest& request);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// The largest value that takes memory, or null.
+// Returns the largest value in an arena, or null.
 const Slot* largest_value(const Plan& plan) {
   const Slot* largest = nullptr;
   for (const Slot& slot : plan.slots)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arenas of a plan, one for each worker: their blocks' offsets, and whether they can be
-// allocated. Pass 8 of compile().
+// The arenas of a plan, one for each worker: offsets of their blocks, and checks of free memory.
+// Pass 8 of compile().
 #pragma once
 
 #include "runtime/plan/compile.h"
 
 namespace lockstep {
 
-// Adds a block for each workspace, then gives every block its offset, and the plan's own states
-// theirs.
+// Adds a block for each workspace. Sets the offset of every block and of the plan's own states.
 void lay_out_arenas(Plan& plan, const CompileRequest& compile);
 
-// Values in host memory: throws naming the largest value if it alone, or all arenas together, need
-// more than is free. The former is known before kernels are made.
+// For values in host memory. check_values() throws if the largest value alone needs more than the
+// free memory; it needs no kernels. check_arenas() throws if all arenas together need more. Both
+// errors name the largest value.
 void check_values(const Plan& plan);
 void check_arenas(const Plan& plan);
 

@@ -23,7 +23,7 @@ Graph bound_to_shapes(const CompileRequest& request) {
   return bind_shapes(request.graph, feeds, wanted, folder_for(request.kernels), request.owners);
 }
 
-// Replicas in host memory read one copy of what is equal on all of them.
+// Shares states that are equal on all replicas, if the replicas are in host memory.
 Shared shared_graph(Graph bound, const CompileRequest& request) {
   if (!request.options.share || !in_host_memory(request) || request.common.states.empty())
     return {std::move(bound), request.updates, {}, ""};
@@ -39,7 +39,7 @@ Known known_of(const CompileRequest& request) {
   return known;
 }
 
-// All rewrites of the request's devices, one after the other.
+// Applies all rewrites of the request's devices, in order.
 Rewritten rewritten(Rewritten all, Known& known, const CompileRequest& request,
                     std::vector<Rewrite> Rewrites::*passes) {
   if (!request.options.rewrites) return all;
@@ -76,7 +76,8 @@ LaidOut laid_out(Graph bound, const CompileRequest& request) {
   return rows;
 }
 
-// A value that is kept for the next run has the layout of the state whose place it takes.
+// Applies the rewrites that depend on layouts. A value kept for the next run has the layout of the
+// state that it replaces.
 LaidOut rewritten_in_layouts(LaidOut laid, const CompileRequest& request, Rewritten& all) {
   laid.layouts.resize(laid.graph.value_count());
   Known known = known_of(request);
@@ -106,7 +107,7 @@ LaidOut rewritten_in_layouts(LaidOut laid, const CompileRequest& request, Rewrit
 
 BoundGraph bound_graph(const CompileRequest& given) {
   CompileRequest request = given;
-  // 1. shapes of this batch, constants, pruning; what replicas share
+  // 1. shapes of this batch, constants, pruning; sharing of states between replicas
   Shared shared = shared_graph(bound_to_shapes(request), request);
   request.updates = shared.updates;
   // 2. fusions, and on GPUs kept copies, per device
@@ -114,11 +115,11 @@ BoundGraph bound_graph(const CompileRequest& given) {
   Rewritten bound = unchanged(std::move(shared.graph));
   if (!shared.note.empty()) bound.notes.push_back(shared.note);
   bound = rewritten(std::move(bound), known, request, &Rewrites::before_layouts);
-  // 3. order: queues overlap, workers seldom meet
+  // 3. order: queues overlap, CPU workers synchronise rarely
   bound.graph = with_late_communication(std::move(bound.graph), request);
   // 4. layouts, reorders where kernels disagree, kept copies
   LaidOut laid = rewritten_in_layouts(laid_out(std::move(bound.graph), request), request, bound);
-  // 5. what need not run again
+  // 5. nodes that need not run again
   BoundGraph step{.graph = std::move(laid.graph),
                   .layouts = std::move(laid.layouts),
                   .fetched = std::move(laid.fetched),

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// Passes 6 and 7: values become numbers, nodes become steps.
+// Passes 6 and 7: values get numbers, nodes become steps.
 class PlanSteps {
  public:
   PlanSteps(const BoundGraph& step, const CompileRequest& request, Plan& plan)
@@ -30,7 +30,7 @@ class PlanSteps {
     }
   }
 
-  // The states that steps change.
+  // Fills the plan and returns its state updates.
   std::vector<StateUpdate> write() {
     number_values();  // 6. each value on its replica's worker
     list_feeds();
@@ -103,7 +103,8 @@ class PlanSteps {
     plan_.kept.push_back(0);
   }
 
-  // What makes them runs before a run, so it must find its operands there.
+  // Throws unless makers of kept copies read only states: they run before the run, so other
+  // operands do not exist yet.
   void check_makers() const {
     const Graph& bound = step_.graph;
     for (const KeptValue& kept : step_.kept)
@@ -124,7 +125,7 @@ class PlanSteps {
             bound.name(input), "' is neither fed nor state");
   }
 
-  // What is read after a run, and what a state takes.
+  // Lists the slots that are read after a run and the new values of states.
   void list_results() {
     for (Value fetch : step_.fetched) plan_.fetches.push_back(fetch.id);
     for (std::size_t i = 0; i < step_.updated.size(); ++i) {
@@ -169,7 +170,7 @@ class PlanSteps {
     }
   }
 
-  // Adds part `part` of the participating `replicas`, on `worker`.
+  // Adds part `part` of a node of `replicas`, on `worker`.
   void add_step(const Node& node, const std::vector<int>& replicas, std::size_t part, int worker) {
     PlanStep step;
     step.name = node.name();

@@ -60,8 +60,8 @@ class FixedNodes {
     return std::ranges::all_of(node.inputs(), [&](Value x) { return !x || is_fixed(x); });
   }
 
-  // Its worker waits for no other before a run, and a result that is much larger than what it is
-  // made of is not worth the memory.
+  // False for a node that needs another worker's values: no worker waits before a run. False if the
+  // result is much larger than the operands: it is not worth the memory.
   bool can_be_fixed(const Node& node) const {
     const Op& op = *node.op();
     if (op.random || op.collective || op.exchange || copies_[node.index()] ||
@@ -90,7 +90,8 @@ class FixedNodes {
            std::ranges::any_of(bound_.consumers(value), [&](int user) { return !fixed_[user]; });
   }
 
-  // A view costs nothing where its operand lies. Kept, it would be a copy. True if any was left.
+  // Makes a view run in every run if other nodes read the view: it costs nothing there, but keeping
+  // it would need a copy. True if any view changed.
   bool leave_views_to_their_readers() {
     bool any = false;
     for (int i = bound_.node_count() - 1; i >= 0; --i) {
@@ -116,7 +117,7 @@ class FixedNodes {
   std::set<std::string> unchanged_;  // states
   std::vector<bool> is_result_;      // by value
   std::vector<bool> fixed_;          // by node
-  std::vector<bool> copies_;         // by node: makes copies of states that the plan changes
+  std::vector<bool> copies_;         // by node: makes a kept copy of a state that the plan changes
 };
 
 KeptIdentity::Operand operand_of(const Plan& plan, int number) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a plan that has the same results in every run: what is made of constants and of
-// states that the plan does not change. A prediction's parameters in 16 bits, or with a batch norm
-// folded into them, are such. Its nodes come first in the plan's order and run only where others
-// have changed these states (Plan::refresh); the plan keeps what its other nodes read of it. Pass 5
+// The fixed part of a plan has the same results in every run: it depends only on constants and on
+// states that the plan does not change. Examples are a prediction's parameters in 16 bits, or with
+// a batch norm folded into them. The fixed nodes come first in the plan's order and run only after
+// the states have changed (Plan::refresh). The plan keeps the results that other nodes read. Pass 5
 // of compile().
 #pragma once
 
@@ -14,25 +14,25 @@
 
 namespace lockstep {
 
-// The next run finds `value` in `state` (runtime/kernel/rewrite.h).
+// The next run reads `value` from `state` (runtime/kernel/rewrite.h).
 struct KeptValue {
   Value state, value;
 };
 
 struct FixedPart {
-  int nodes = 0;            // the first ones of the graph
+  int nodes = 0;            // the number of fixed nodes, the first of the graph
   std::vector<Value> kept;  // in the graph's order
 };
 
-// `results`: values that others read after a run. `copies`: of states, that rewrites keep; their
-// makers come first, too. A plan that is fed nothing has no fixed part but these: it runs once.
+// `results`: values that are read after a run. `copies`: copies of states that rewrites keep; their
+// makers come first, too. A plan without feeds has only these: it runs once.
 FixedPart put_fixed_part_first(Graph& bound, const CompileRequest& compile,
                                const std::vector<Value>& results,
                                const std::vector<KeptValue>& copies);
 
-// All that decides which values a plan keeps, and where. Plans with equal identities find each
-// other's values in their memory. Large constants are not compared: a plan with a large constant
-// equals only itself.
+// Everything that determines the values that a plan keeps and their offsets. Plans with equal
+// identities can use each other's kept values. Large constants are not compared: a plan with a
+// large constant equals only itself.
 struct KeptIdentity {
   struct Operand {
     std::string name;

@@ -9,11 +9,11 @@
 
 namespace lockstep {
 
-// Computes small nodes (at most 64 KiB of results) on the CPU; skips nodes without a CPU kernel.
-// `tables` must outlive the folder.
+// Returns a folder that computes small nodes (at most 64 KiB of results) on the CPU and skips nodes
+// without a CPU kernel. `tables` must outlive the folder.
 Folder folder_for(const std::vector<KernelTable>& tables);
 
-// Runs one node on given operands. `operands`: null for an omitted input.
+// Runs a node on the given operands; null for an omitted input.
 std::vector<Literal> run_node(const KernelTable& table, const Node& node,
                               const std::vector<const Literal*>& operands);
 

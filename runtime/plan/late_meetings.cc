@@ -8,8 +8,9 @@
 namespace lockstep {
 namespace {
 
-// What lives while each node runs: what nodes have made and others still read. Other values of what
-// follows a meeting stay counted where it was.
+// The bytes of live values while each node runs: results that later nodes still read. A postponed
+// collective moves its operands and results; its followers' other values stay counted at their old
+// position.
 class LiveBytes {
  public:
   explicit LiveBytes(const Graph& graph) : graph_(graph), changes_(graph.node_count() + 1, 0) {
@@ -32,15 +33,15 @@ class LiveBytes {
   }
 
  private:
-  // The operands live until the end, the results no longer before it.
+  // Keeps the operands alive until the end and no longer counts the results before the end.
   void postpone(int meeting, int64_t times) {
     for (Value operand : graph_.node(meeting).inputs())
       add(times * bytes_of(operand), last_reader(operand) + 1, graph_.node_count());
     for (Value result : graph_.node(meeting).outputs())
       if (result && !graph_.consumers(result).empty()) add_result(result, -times);
   }
-  // A parameter in 16 bits: an update writes it, and it lies in no arena. (What is made of a feed
-  // alone is not told apart from it.)
+  // True for a copy of a state, such as a parameter in 16 bits: an update writes it, and it is in
+  // no arena. Also true for a value made only of a feed, which looks the same here.
   bool is_copy_of_state(Value value) const {
     const auto operands = graph_.producer(value)->inputs();
     return operands.size() == 1 && operands[0] && !graph_.producer(operands[0]);
@@ -51,7 +52,7 @@ class LiveBytes {
     add(times * bytes_of(value), maker.index() + (is_in_place(maker, value) ? 1 : 0),
         last_reader(value) + 1);
   }
-  // Whether it takes the place of an operand that lives until then.
+  // True if the result may overwrite an operand whose last reader is its maker.
   bool is_in_place(const Node& maker, Value result) const {
     const auto in = maker.inputs(), out = maker.outputs();
     const auto output = static_cast<int>(std::ranges::find(out, result) - out.begin());
@@ -68,7 +69,7 @@ class LiveBytes {
   }
 
   const Graph& graph_;
-  std::vector<int64_t> changes_;  // from one node to the next
+  std::vector<int64_t> changes_;  // changes of the live bytes, by node
 };
 
 bool is_collective_of_results(const Node& node) {

@@ -15,7 +15,8 @@ namespace {
 
 using StateLayouts = std::map<std::string, Layout>;  // all states
 
-// Where filters may lie in tiles. Elsewhere they are row-major, and kernels reorder them within.
+// Values that may have tiled layouts. All other filters are row-major, and kernels reorder them
+// internally.
 enum class Tiles { nowhere, where_read, everywhere };
 
 class LayoutPass {
@@ -54,12 +55,12 @@ class LayoutPass {
         {std::move(graph_), std::move(layouts_), std::move(fetched), std::move(updated)});
   }
 
-  // Row-major states that a kernel would read in tiles.
+  // Row-major states that a kernel prefers in tiles.
   const StateLayouts& wished() const { return wished_; }
-  // Whether a kernel reads filters of 16 bits in tiles. They are casts of states, and updates can
-  // write them so.
+  // True if a kernel reads 16-bit filters in tiles. These filters are casts of states, and updates
+  // can write them in tiles.
   bool reads_narrow_tiles() const { return reads_narrow_tiles_; }
-  // States that a kernel reads in another layout, or whose new value is made in another one.
+  // States that a kernel reads in another layout, or whose new value has another layout.
   const std::set<std::string>& reordered_states() const { return reordered_states_; }
 
  private:
@@ -71,7 +72,7 @@ class LayoutPass {
     layouts_.resize(graph_.value_count());
     layouts_[value.id] = layout;
   }
-  // Row-major unless laid out otherwise.
+  // The layout of a value of the copied graph, row-major by default.
   Layout layout_here(Value here) const {
     return here && here.id < static_cast<int>(layouts_.size()) ? layouts_[here.id] : Layout();
   }
@@ -80,11 +81,11 @@ class LayoutPass {
     return !bound_.producer(old) && states_.count(bound_.name(old)) > 0;
   }
 
-  // The value in this layout; each reorder is made once.
+  // Returns the value in this layout; each reorder is made once.
   Value translated(Value old, Layout layout) {
     const Value made = copy_.of(old);
     if (layout_here(made) == layout) return made;
-    // A state may lie anyhow if only its copies lie otherwise.
+    // A state keeps its layout if only its copies have another one.
     if (is_state(old) && !(layout.is_tiles() && !layout.may_hold_states()))
       reordered_states_.insert(bound_.name(old));
     Value other = reordered_[{old.id, layout}];
@@ -95,7 +96,7 @@ class LayoutPass {
     return reordered_[{old.id, layout}] = other;
   }
 
-  // Casts straight into the layout where the cast's kernel can, which saves the pass of a Reorder.
+  // Casts directly into the layout if the cast's kernel can, which saves a Reorder.
   Value cast_again(Value old, Layout layout, const std::string& name) {
     const auto maker = bound_.producer(old);
     if (!maker || maker->type() != "Cast" || !maker->domain().empty()) return none;
@@ -113,7 +114,7 @@ class LayoutPass {
     return to;
   }
 
-  // Drops casts whose readers all take a second cast (cast_again); the second one gets the name.
+  // Drops casts with no readers left after cast_again(); the second cast gets the name.
   LaidOut without_idle_casts(LaidOut laid) const {
     std::vector<bool> kept(laid.graph.node_count(), true);
     std::vector<std::pair<Value, std::string>> renamed;
@@ -167,8 +168,9 @@ class LayoutPass {
     return replicas;
   }
 
-  // Nodes that no kernel takes are row-major: making their kernels throws. `asked`: of the first
-  // result; otherwise results' readers are asked.
+  // Returns the layouts that the node's kernel prefers. Row-major if no kernel accepts the node:
+  // making its kernel throws later. `asked`: the layout of the first result; by default its readers
+  // determine the layout.
   Layouts wish_of(const Node& node, std::optional<Layout> asked = std::nullopt) const {
     const StepPlace place{replicas_of(node), 0, {}, compile_.options.threads};
     const Layouts plain{std::vector<Layout>(node.inputs().size()),
@@ -191,7 +193,7 @@ class LayoutPass {
     if (asked) request.out[0].layout = *asked;
     return table_for(compile_.kernels, place.device).wished_layouts(request);
   }
-  // The widest channel blocks among other operands of the value's readers, or row-major.
+  // Returns the widest channel blocks among other operands of the value's readers, or row-major.
   Layout layout_beside(Value old) const {
     Layout layout;
     for (int reader : bound_.consumers(old))
@@ -200,8 +202,8 @@ class LayoutPass {
           layout = layout_of(other);
     return layout;
   }
-  // Where results may not lie in tiles, a kernel that wishes such results gets no tiles to read
-  // either: it may take both or neither.
+  // Replaces tiles that are not allowed by row-major. A kernel that prefers tiled results gets no
+  // tiled operands if results may not be tiled: it may support only both or neither.
   Layouts allowed(Layouts layouts) const {
     const auto take_back = [](std::vector<Layout>& wished) {
       std::ranges::replace_if(wished, &Layout::is_tiles, Layout());
@@ -232,7 +234,7 @@ class LayoutPass {
     return translated(old, layout);
   }
 
-  // A result made in this layout, and at once as others want it.
+  // Sets the layout of a result and adds the reorders that other nodes need.
   void hand_out(Value old, Layout layout) {
     const Value made = copy_.of(old);
     if (!made) return;
@@ -253,23 +255,25 @@ class LayoutPass {
   const Tiles tiles_;
   GraphCopy copy_;
   Graph& graph_;
-  std::map<std::string, std::set<Layout>> wanted_;     // layouts of values that others see
+  std::map<std::string, std::set<Layout>> wanted_;     // layouts required of values that are read
+                                                       // after a run or become states
   std::vector<Layout> layouts_;                        // of each value in the copied graph
   std::map<std::pair<int, Layout>, Value> reordered_;  // by old value
-  std::vector<std::pair<Value, Value>> casts_again_;   // the first cast, and the other one
+  std::vector<std::pair<Value, Value>> casts_again_;   // the first cast, the second cast
   StateLayouts wished_;
   bool reads_narrow_tiles_ = false;
   std::set<std::string> reordered_states_;
 };
 
-// Whether the step exchanges messages with other processes.
+// True if the step exchanges messages with other processes.
 bool exchanges(const Graph& bound) {
   for (int index = 0; index < bound.node_count(); ++index)
     if (bound.node(index).op()->exchange) return true;
   return false;
 }
 
-// Other processes may run on another processor, whose kernels wish other layouts.
+// True if the plan may choose the layouts of states. Not with other processes: their processors may
+// prefer other layouts.
 bool chooses(const Graph& bound, const CompileRequest& compile) {
   return compile.chooses_state_layouts && compile.options.state_layouts &&
          in_host_memory(compile) && !exchanges(bound);
@@ -280,8 +284,9 @@ bool any_in_tiles(const StateLayouts& states) {
                      [](const auto& one) { return one.second.is_tiles(); });
 }
 
-// A state lies in tiles if no kernel would reorder it. Momentum follows its parameter, whose layout
-// an update knows only in the second round; a state that failed once stays row-major.
+// Gives a state tiles if no kernel would reorder it. Repeats until nothing changes: momentum
+// follows its parameter, whose layout an update sees only in the second round. A state that failed
+// once stays row-major.
 LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, StateLayouts states) {
   std::set<std::string> failed;
   while (true) {
@@ -308,7 +313,7 @@ LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, St
 LaidOut lay_out_with_states_as_they_lie(const Graph& bound, const CompileRequest& compile,
                                         const StateLayouts& states) {
   if (any_in_tiles(states)) return LayoutPass(bound, compile, states, Tiles::everywhere).run();
-  // Where no state changes, what is read is reordered once (runtime/plan/fixed.h).
+  // If no state changes, reorders of states run only once (runtime/plan/fixed.h).
   if (compile.updates.empty()) return LayoutPass(bound, compile, states, Tiles::where_read).run();
   if (compile.options.state_layouts) {
     // Other processes expect row-major gradients.

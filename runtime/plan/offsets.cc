@@ -51,7 +51,7 @@ Order order_by(std::size_t count, Less less) {
   return order;
 }
 
-// Moves the item that reaches highest to the front: it was placed too late.
+// Moves the item with the highest end to the front: it was placed too late.
 void move_highest_first(Order& order, const Offsets& plan, const std::vector<Lifetime>& lifetimes) {
   auto end = [&](std::size_t i) { return plan.offset[i] + aligned(lifetimes[i].bytes); };
   auto highest = std::max_element(order.begin(), order.end(),
@@ -59,10 +59,10 @@ void move_highest_first(Order& order, const Offsets& plan, const std::vector<Lif
   std::rotate(order.begin(), highest, highest + 1);
 }
 
-// The free gaps between taken bytes, by size.
+// Free gaps between taken bytes, by size.
 class Gaps {
  public:
-  // The smallest that fits, else at the end.
+  // Takes the smallest gap that fits, or extends the end.
   std::size_t take(std::size_t bytes) {
     auto found = by_size_.lower_bound({bytes, 0});
     if (found == by_size_.end()) {
@@ -116,7 +116,7 @@ class Gaps {
   std::size_t end_ = 0;
 };
 
-// One walk through time, for graphs too large to compare lifetimes pairwise.
+// Assigns offsets in one walk through time, for graphs too large to compare lifetimes pairwise.
 Offsets place_by_time(const std::vector<Lifetime>& lifetimes) {
   auto by_first = [&](std::size_t a, std::size_t b) {
     return lifetimes[a].first < lifetimes[b].first ||
@@ -140,7 +140,7 @@ Offsets place_by_time(const std::vector<Lifetime>& lifetimes) {
   return plan;
 }
 
-// The number of improvement rounds: some milliseconds' worth, whatever the size of the graph.
+// Returns the number of improvement rounds: a few milliseconds of work for any size of graph.
 int rounds_for(std::size_t count) {
   const double square = static_cast<double>(count) * static_cast<double>(count);
   return static_cast<int>(std::clamp(4e6 / (square + 1), 2.0, 100.0));

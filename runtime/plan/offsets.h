@@ -18,15 +18,15 @@ struct Offsets {
   std::size_t total = 0;
 };
 
-// Lifetimes that overlap in time never overlap in memory. Tries several orders, each at the lowest
-// free offset, and improves the best: near the lower bound for typical networks. The same input
-// gives the same offsets.
+// Assigns offsets so that lifetimes that overlap in time do not overlap in memory. Tries several
+// orders, each at the lowest free offset, and improves the best. The total is near the lower bound
+// for typical networks. The same input gives the same offsets.
 Offsets plan_offsets(const std::vector<Lifetime>& lifetimes);
 
-// The peak of bytes alive at one time: a lower bound for any plan.
+// Returns the peak of bytes alive at one time, a lower bound for any plan.
 std::size_t most_alive(const std::vector<Lifetime>& lifetimes);
 
-// Separate memory for every lifetime.
+// Gives every lifetime separate memory.
 Offsets separate_offsets(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace lockstep

@@ -37,7 +37,7 @@ void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& sl
     out << (i > 0 ? ", " : "") << slot_text(plan, slots[i]);
 }
 
-// Steps that are not among a worker's.
+// Prints steps that belong to no worker's list.
 void print_apart(std::ostream& out, const Plan& plan, const char* what,
                  const std::vector<PlanStep>& steps) {
   for (const PlanStep& step : steps) {
@@ -49,7 +49,7 @@ void print_apart(std::ostream& out, const Plan& plan, const char* what,
   }
 }
 
-// A GPU's time goes by the bytes that steps of a kind read and write.
+// Prints the bytes that each kind of step reads and writes, which determine a GPU's time.
 void print_kinds(std::ostream& out, const Plan& plan) {
   for (const KindOfStep& kind : kinds_of_steps(plan))
     out << "kind  " << kind.type << ": " << kind.steps << (kind.steps == 1 ? " step, " : " steps, ")
@@ -80,7 +80,7 @@ std::string text_of(const Plan& plan) {
       << (plan.in_place == 1 ? " value in place" : " values in place");
   if (kept > 0) out << "; " << kept << " bytes kept for the next run";
   out << "\n";
-  if (plan.workers[0].device.info().in_host_memory)  // a GPU's libraries do not tell of reorders
+  if (plan.workers[0].device.info().in_host_memory)  // GPU libraries do not report reorders
     out << "traffic: " << text_of(traffic_of(plan)) << "\n";
   else
     print_kinds(out, plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: all decisions about a step made ahead of execution. Names are kept for messages only; the
-// executor works with the integers.
+// Plan: all decisions about a step, made ahead of execution. Names serve only messages; the
+// executor uses the integers.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-// A range of one worker's arena. Values that alias share a block; blocks never alive at the same
-// time share bytes.
+// A range of a worker's arena. Aliased values share a block; blocks that are never alive at the
+// same time may share bytes.
 struct Block {
   int worker = 0;
   std::size_t bytes = 0;
@@ -36,10 +36,11 @@ struct Slot {
   int worker = 0;
   Lives lives = Lives::in_arena;
   int index = -1;
-  int window = -1;  // in_state: the window whose part of it this is; -1: all of it
+  int window = -1;  // in_state: index of the Plan::windows step that binds this view; -1: the whole
+                    // state
 };
 
-// "That worker has finished its step number `step`."
+// A wait until worker `worker` has finished its step number `step`.
 struct Wait {
   int worker = 0;
   int step = 0;
@@ -53,8 +54,8 @@ struct PlanStep {
   int part = 0;  // in a collective
   int parts = 1;
   std::unique_ptr<Kernel> kernel;
-  std::string candidate;         // the one that made the kernel
-  std::vector<Refused> refused;  // those before it in the table
+  std::string candidate;         // name of the candidate that made the kernel
+  std::vector<Refused> refused;  // candidates before it in the table
   std::vector<int> in;           // slots; -1: omitted
   std::vector<int> out;
   int workspace = -1;  // block
@@ -77,48 +78,50 @@ struct KeptIdentity;
 
 struct Plan {
   std::string name;
-  std::vector<Worker> workers;  // the replicas' own, then those for communication
+  std::vector<Worker> workers;  // workers of replicas, then workers for communication
   int threads = 1;              // per CPU worker
 
   std::vector<Slot> slots;
   std::vector<Block> blocks;
   std::vector<Literal> literals;
-  // The session's states, then the plan's own: values that its steps keep for its next run, in
-  // memory that no other value uses. `kept`: where, in that of their worker.
+  // The session's states, then the plan's own states: values that steps keep for the next run, in
+  // memory that no other value uses. `kept`: offsets of the plan's own states in the kept memory of
+  // their worker.
   std::vector<std::string> states;
   std::vector<TensorDesc> state_descs;
   std::vector<int> state_workers;
   std::vector<std::size_t> kept;
-  // The session's states that must lie in one memory, by replica; the first one's number is that of
-  // all, and the plan has no slot for the others.
+  // States of the session that must share memory, by replica. The first number of each list stands
+  // for all; the plan has no slot for the others.
   std::vector<std::vector<int>> shared;
 
   std::vector<PlanStep> steps;  // in an order that every worker respects
-  // Steps whose result is a part of a state, elsewhere in every run. Their kernels (windows.h) tell
-  // where, from what is fed, and never run; other steps' operands are bound to it.
+  // Steps whose result is a view into a state at an offset that changes in every run. Their kernels
+  // (windows.h) never run: they compute the offset from feeds, and operands of other steps are
+  // bound there.
   std::vector<PlanStep> windows;
-  // Steps that make the plan's own states from the session's. Run before a run that finds them
-  // stale: the first, and those after others have changed what they are made from.
+  // Steps that make the plan's own states from the session's. They run before a run if the plan's
+  // states are stale: before the first run, and after other code has changed the session's states.
   std::vector<PlanStep> refresh;
-  // Identity of the values that `refresh` makes, and of their places (runtime/plan/fixed.h).
+  // Identity of the values that `refresh` makes, and of their offsets (runtime/plan/fixed.h).
   std::shared_ptr<const KeptIdentity> kept_identity;
   std::vector<int> feeds;    // slots, in the order requested; -1: unused
   std::vector<int> fetches;  // slots
 
-  std::vector<std::string> notes;  // what rewrites did, and why
-  bool exchanges = false;          // whether steps wait for other processes
+  std::vector<std::string> notes;  // actions of rewrites, with reasons
+  bool exchanges = false;          // true if steps wait for other processes
   bool is_recorded = true;         // a GPU's run may be recorded and replayed (queue_executor.h)
   int views = 0;                   // nodes that became views
-  int in_place = 0;                // values in an operand's or a state's memory
-  std::size_t tensor_bytes = 0;    // the arenas' size if every value had its own memory
+  int in_place = 0;                // values computed in the memory of an operand or a state
+  std::size_t tensor_bytes = 0;    // size of the arenas if every value had separate memory
 
   std::size_t session_states() const { return states.size() - kept.size(); }
 };
 
-// The dump behind `lockstep plan`: one line per step. It contains offsets, waits and aliases, so
-// two plans with the same text run alike.
+// Returns the dump that `lockstep plan` prints, one line per step. The dump has offsets, waits and
+// aliases, so plans with the same text run the same.
 std::string text_of(const Plan& plan);
-// Refusals of kernels: a line for each step that has any.
+// Returns the refusals of kernels: a line for each step with refused candidates.
 std::string reasons_of(const Plan& plan);
 std::string text_of(const Worker& worker);  // cpu:0, exchange, gpu:0/comm
 

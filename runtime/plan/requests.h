@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's request to its device's kernels. Layouts and kernels are chosen with the same request,
-// so that no layout is promised which the kernel cannot keep.
+// A node's request to its device's kernels. The layout pass and the choice of kernels use the same
+// request, so every promised layout is one that the kernel accepts.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-// The place of a step.
+// The replicas and the device of a step.
 struct StepPlace {
-  std::vector<int> replicas;  // the participants: one, or those of a collective
-  std::size_t part = 0;       // the index among them
+  std::vector<int> replicas;  // participants: one, or all replicas of a collective
+  std::size_t part = 0;       // index into `replicas`
   Device device = {};
   int threads = 1;
 };
@@ -22,7 +22,7 @@ struct StepPlace {
 KernelRequest request_of(const Node& node, const StepPlace& place, const CompileRequest& compile,
                          const std::function<Layout(Value)>& layout_of);
 
-// The replica's worker, whose memory holds the value.
+// Returns the worker of the value's replica; the value is in its memory.
 int worker_of_value(const Graph& bound, Value value, const CompileRequest& compile);
 
 }  // namespace lockstep

@@ -14,7 +14,7 @@ std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step) {
   for (const auto* slots : {&step.in, &step.out})
     for (const int slot : *slots)
       if (slot >= 0) bytes += plan.slots[slot].desc.bytes();
-  return bytes / step.parts;  // of a collective: its share
+  return bytes / step.parts;  // one part of a collective
 }
 
 namespace {

@@ -8,8 +8,9 @@
 namespace lockstep {
 namespace {
 
-// The last access of one worker to a region of memory; the step before it if it is the same
-// collective as the asking step. Waiting for a worker's last step covers all its earlier ones.
+// The last access of a worker to a region of memory. `before`: the access before, if the last
+// access belongs to the same collective as the step in question. Waiting for a worker's last step
+// covers its earlier steps.
 struct Latest {
   int worker = 0;
   int step = -1;
@@ -18,7 +19,7 @@ struct Latest {
 
 // A region of memory that steps use: a block or a state.
 struct Region {
-  std::vector<Latest> accesses;  // of each worker with any
+  std::vector<Latest> accesses;  // one per worker that accesses the region
   std::vector<Latest> writes;
   std::vector<std::pair<int, int>> first_write;  // worker, step
 };
@@ -30,12 +31,12 @@ void raise(Front& front, const Front& other) {
   for (std::size_t i = 0; i < front.size(); ++i) front[i] = std::max(front[i], other[i]);
 }
 
-// Earlier uses of an arena, by bytes: the last steps of all blocks that lay there.
+// Earlier uses of an arena, by bytes: the last steps of all blocks that used the bytes.
 class History {
  public:
   struct Past {
     Front all;
-    Front foreign;  // of blocks that workers other than their owner use
+    Front foreign;  // of blocks that other workers than the owner use
   };
 
   explicit History(std::size_t workers) : ranges_{{0, {Front(workers, -1), Front(workers, -1)}}} {}
@@ -56,7 +57,7 @@ class History {
   }
 
  private:
-  using Ranges = std::map<std::size_t, Past>;  // each up to the next one's start
+  using Ranges = std::map<std::size_t, Past>;  // each range ends at the next start
 
   template <class Iterator>
   bool before_end(Iterator it, const Block& block) const {
@@ -104,7 +105,7 @@ class WaitPlanner {
       needs_[step].push_back(earlier);
   }
 
-  // The parts of one collective touch the same memory, each its own part of it.
+  // True for parts of one collective: they access the same memory, but different parts of it.
   bool same_collective(int a, int b) const {
     return plan_.steps[a].parts > 1 && plan_.steps[a].node == plan_.steps[b].node;
   }
@@ -160,7 +161,7 @@ class WaitPlanner {
         [&](const Latest& latest) { return latest.worker != plan_.blocks[block].worker; });
   }
 
-  // Only a worker's first write has to wait: its later ones come after it.
+  // Only a worker's first write has to wait: its later writes follow.
   void follow_reuse() {
     std::vector<std::vector<std::size_t>> of_worker(plan_.workers.size());
     std::vector<bool> shared(plan_.workers.size(), false);

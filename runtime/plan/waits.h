@@ -10,8 +10,8 @@ namespace lockstep {
 //   - that makes one of its operands,
 //   - that still uses memory this step writes in place,
 //   - that still uses the previous content of arena bytes this step writes.
-// Waits always point backwards in plan.steps, so workers that follow that order cannot deadlock.
-// Waits implied by earlier ones of the same worker are omitted.
+// Waits always point backwards in plan.steps, so workers that follow this order cannot deadlock.
+// Waits implied by earlier waits of the same worker are omitted.
 void plan_waits(Plan& plan);
 
 }  // namespace lockstep

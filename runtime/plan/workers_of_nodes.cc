@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-// Messages to other processes, and all-reduce work between two of them: otherwise a replica would
-// stop for every message.
+// Marks messages to other processes and the all-reduce work between two messages. Otherwise a
+// replica would stop for every message.
 std::vector<bool> find_exchanges(const Graph& bound) {
   const int count = bound.node_count();
   std::vector<bool> after(count, false), before(count, false), chosen(count, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns nodes to workers. A replica's own worker computes; communication runs on others, so that
-// replicas compute meanwhile.
+// Assigns nodes to workers. A replica's worker computes; other workers run communication, so that
+// replicas keep computing.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// On GPUs each device has a second queue for its collectives. On CPUs one extra worker exchanges
+// On GPUs, each device has a second queue for its collectives. On CPUs, one extra worker exchanges
 // messages with other processes, and replicas sum among themselves.
 bool communication_has_queues(const std::vector<Device>& devices);
 
@@ -19,15 +19,15 @@ class WorkersOfNodes {
   WorkersOfNodes(const Graph& bound, const std::vector<Device>& devices);
 
   std::vector<Worker> all() const { return workers_; }
-  // `replica`: the one that the node, or its part of a collective, belongs to.
+  // Returns the worker of a node, or of its part of a collective, on `replica`.
   int of(const Node& node, int replica) const;
 
  private:
   std::vector<Worker> workers_;
   std::vector<bool> communicates_;  // by node
   std::vector<int> communicator_;   // by replica
-  int exchanger_ = 0;               // a single one, since messages to other processes must keep one
-                                    // order
+  int exchanger_ = 0;               // a single worker, since messages to other processes must keep
+                                    // one order
 };
 
 }  // namespace lockstep
