@@ -23,7 +23,7 @@ void ArenaPool::fit(const Plan& plan) {
 
 void ArenaPool::grow(Memory& memory, std::size_t& bytes, std::size_t needed, Device device) {
   bytes = 0;
-  memory.reset();  // first, so that never both are taken
+  memory.reset();  // first, so that old and new memory are never allocated together
   ++moves_;
   memory = accelerator_ ? accelerator_->allocate(device, needed, kFill) : allocate(needed, kFill);
   bytes = needed;

@@ -21,7 +21,7 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
     if (of.lives == Lives::as_constant) return memory.literal(of.index, worker);
     return in_arena(of.index);
   };
-  // Shapes are copied the first time, as copying one allocates.
+  // Copies shapes only the first time, because copying a shape allocates.
   auto add = [&](std::vector<Tensor>& tensors, const std::vector<int>& slots) {
     for (int slot : slots) tensors.push_back({slot < 0 ? TensorDesc{} : plan.slots[slot].desc});
   };

@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-// All that a run reads of a step, in one cache line: between two steps the kernels have filled the
-// caches with other things, and each line fetched from memory takes a tenth of a microsecond.
+// The data that a run reads of a step, in one cache line. Between two steps the kernels have
+// evicted the caches, and each line fetched from memory takes a tenth of a microsecond.
 struct alignas(64) BoundStep {
   Kernel* kernel = nullptr;
   std::span<const Wait> waits;
@@ -25,12 +25,12 @@ static_assert(sizeof(BoundStep) == 64);
 
 struct BoundSteps {
   std::vector<BoundStep> steps;
-  std::vector<Tensor> operands;  // of one step after the other, first what it reads
+  std::vector<Tensor> operands;  // step by step, inputs before outputs
 };
 
 struct BoundWindow {
   std::vector<Tensor> in;
-  std::vector<Tensor*> shown;  // operands of steps
+  std::vector<Tensor*> shown;  // operands of steps that are bound to the view
 };
 
 struct BoundPlan {
@@ -44,14 +44,15 @@ struct BoundPlan {
 struct PlanMemory {
   const States& state;
   const ArenaPool& arenas;
-  std::function<void*(int literal, int worker)> literal;  // a literal's address for that worker
+  std::function<void*(int literal, int worker)> literal;  // the literal's address for the worker
 };
 
-// The result refers to the plan's kernels and waits. Binding the same plan again, to other memory,
+// `bound` refers to the plan's kernels and waits. Binding the same plan again, to other memory,
 // allocates nothing.
 void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory);
 
-// Moves the windows to where this run's feeds, which are in place, say. Allocates nothing.
+// Rebinds the views of Plan::windows to the offsets that this run's feeds give. The feeds must
+// already be copied. Allocates nothing.
 void move_windows(BoundPlan& bound, const Plan& plan);
 
 }  // namespace lockstep

@@ -13,7 +13,7 @@ namespace lockstep {
 
 namespace {
 
-// The session's states among these operands or results of these steps.
+// Returns the session's states among the given operands or results of the steps.
 std::vector<int> states_in(const Plan& plan, const std::vector<PlanStep>& steps,
                            std::vector<int> PlanStep::*slots) {
   std::set<int> states;
@@ -85,8 +85,8 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
 
 NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
   const PlanStep& of = plan_.steps[step];
-  // Each worker writes a part of a collective's result, and others may not have finished theirs.
-  // The operands have been checked, and the results of the collective's users will be.
+  // Each worker writes a part of a collective's result, and the other workers may not have
+  // finished. The operands have been checked, and the results of the collective's users will be.
   if (of.parts > 1) return {};
   const Masks::BadOutput bad = masks_.bad_output(plan_, of, made);
   if (bad.output < 0) return {};

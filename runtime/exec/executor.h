@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan. A run copies the feeds in, then follows the list of steps; everything is bound to
-// memory before, by the first run and by those after arenas have moved. There are two: for kernels
-// that run where they are called (thread_executor.h) and for asynchronous devices
+// Runs a plan. A run copies the feeds in, then follows the list of steps. Steps are bound to memory
+// before: by the first run, and by the first run after arenas have moved. There are two executors:
+// for kernels that run in the calling thread (thread_executor.h) and for asynchronous devices
 // (queue_executor.h).
 #pragma once
 
@@ -25,23 +25,23 @@ using StepTimes = std::vector<double>;  // seconds, by position in Plan::steps
 // The first value of a run, in plan order, that is not finite but should be (see masks.h).
 struct NotFinite {
   int step = -1;          // in Plan::steps; -1: all are finite
-  bool received = false;  // it was received: its sender knows more
+  bool received = false;  // received from another process, which may know the cause
   std::string text;       // 'cpu_1/conv2' (Conv on cpu:1): nan
 };
 
 struct RunOptions {
   RunContext context;
-  NotFinite* not_finite = nullptr;  // if set, all values are checked and the first bad one is
-                                    // stored here
-  // If a loss is not finite because of a feed, throws an Error naming the feed.
+  NotFinite* not_finite = nullptr;  // if set, checks all values and stores the first bad value
+  // If a loss is not finite because of a feed, throws an Error that names the feed.
   bool blame_feeds = true;
-  StepTimes* times = nullptr;  // if set, each step's seconds are added here
-  // Asynchronous devices: if set, the seconds until all of the step is enqueued are added here.
+  StepTimes* times = nullptr;  // if set, adds each step's seconds
+  // Asynchronous devices: if set, adds the seconds until the whole step is enqueued.
   double* host_seconds = nullptr;
-  // Called on asynchronous devices only, once all of the step is enqueued, before it is awaited. It
-  // may feed the next run ahead, so this run's feeds are not blamed. If it throws, the run fails.
+  // Called on asynchronous devices only, after the whole step is enqueued and before it is awaited.
+  // The function may feed the next run ahead, so this run's feeds are not blamed. If it throws, the
+  // run fails.
   std::function<void()> meanwhile = nullptr;
-  // The feeds are those that the last feed_ahead() was given.
+  // True if the feeds are the feeds of the last feed_ahead().
   bool fed_ahead = false;
 };
 
@@ -54,34 +54,35 @@ class Executor {
   // `feeds`: in the order of Plan::feeds. Rethrows kernels' exceptions.
   virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
 
-  // Asynchronous devices: begins to copy large feeds of the next run, beside one under way.
-  // Afterwards the feeds' memory is free, although the next run is given the same ones.
+  // Asynchronous devices: starts to copy large feeds of the next run, while a run may be under way.
+  // Afterwards the caller may reuse the feeds' memory, although the next run gets the same feeds.
   virtual void feed_ahead(std::span<const Tensor>) {}
 
-  // In the order of Plan::fetches, in host memory; valid until the next run with these arenas.
+  // The fetched values, in the order of Plan::fetches, in host memory. Valid until the next run
+  // with these arenas.
   virtual std::span<const Tensor> fetches() const = 0;
 
-  // Throws naming the block whose guard bytes a kernel overwrote (see CompileOptions::guard_bytes).
-  // For a plan with arenas of its own.
+  // Throws, naming the block, if a kernel overwrote its guard bytes (CompileOptions::guard_bytes).
+  // Only for a plan with separate arenas.
   void check_guards(std::size_t guard_bytes) const;
 
  protected:
   Executor(Plan plan, States& state, std::shared_ptr<ArenaPool> arenas);
 
-  // A literal's address for that worker.
+  // Returns a literal's address for a worker.
   virtual void* literal(int literal, int worker) = 0;
   // Copies a part of a worker's arena to host memory.
   virtual void read_arena(int worker, std::size_t from, std::span<std::byte> to) const = 0;
-  // Binds the plan if its arenas have moved since; true if they have.
+  // Binds the plan if its arenas have moved since the last call. Returns true if they have.
   bool bind();
-  // Before and after what a run does, of which the latter is left out if it failed. True if the
-  // plan's own states are stale: Plan::refresh must run.
+  // Called before and after each run; end_run() is skipped if the run fails. begin_run() returns
+  // true if the plan's own states are stale: Plan::refresh must run.
   bool begin_run();
   void end_run();
   // Throws if the number or shapes of the feeds differ from the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
-  // The first value made by this step that is not finite but should be. Collectives in
-  // parts are not examined.
+  // Returns the first value made by the step that is not finite but should be. Collectives in parts
+  // are not checked.
   NotFinite not_finite_in(int step, std::span<const Tensor> made);
 
   Plan plan_;
@@ -91,13 +92,13 @@ class Executor {
   Masks masks_;
 
  private:
-  int bound_to_ = 0;               // ArenaPool::moves then
-  std::vector<int> writes_;        // the session's states that the plan changes
-  std::vector<int> refreshed_by_;  // those that its own states are made from
+  int bound_to_ = 0;               // ArenaPool::moves at the last bind()
+  std::vector<int> writes_;        // states of the session that the plan changes
+  std::vector<int> refreshed_by_;  // states of the session that Plan::refresh reads
 };
 
-// Everything but the plan must outlive it. `accelerator`: that of the plan's devices, or null;
-// `comm`: to other processes, or null; `arenas`: those it shares with other plans, or null.
+// Everything but the plan must outlive the executor. `accelerator`: of the plan's devices, or null.
+// `comm`: to other processes, or null. `arenas`: shared with other plans, or null.
 std::unique_ptr<Executor> make_executor(Plan plan, States& state, Workers& workers,
                                         Accelerator* accelerator = nullptr, Comm* comm = nullptr,
                                         std::shared_ptr<ArenaPool> arenas = nullptr);

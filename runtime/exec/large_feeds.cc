@@ -8,8 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Smaller ones are part of the recording: they cost it less than a call of their own costs the
-// host.
+// Smaller feeds are copied within the recording, which costs less than a separate call of the host.
 constexpr std::size_t kLarge = std::size_t{1} << 16U;
 
 }  // namespace
@@ -36,7 +35,7 @@ LargeFeeds::LargeFeeds(const Plan& plan, Accelerator& accelerator) : has_(plan.f
 }
 
 void LargeFeeds::send(std::span<const Tensor> feeds, int threads) {
-  for (Line& line : lines_) line.queue->finish();  // what was sent before has left pinned memory
+  for (Line& line : lines_) line.queue->finish();  // earlier copies have left pinned memory
   for (Line& line : lines_)
     for (Feed& feed : line.feeds)
       parallel_copy(feed.pinned.get(), feeds[feed.number].data, feed.bytes, threads);

@@ -15,7 +15,7 @@ void Masks::begin(const Plan& plan) {
   blocks_.assign(plan.blocks.size(), 0);
 }
 
-// What refreshes is not examined, and its results are there before the run.
+// Refresh steps are not checked; their results exist before the run starts.
 void Masks::follow_refresh(const Plan& plan) {
   states_.assign(plan.states.size(), 0);
   blocks_.assign(plan.blocks.size(), 0);
@@ -43,7 +43,7 @@ bool Masks::masked(const Plan& plan, int slot) const {
 
 Masks::BadOutput Masks::bad_output(const Plan& plan, const PlanStep& step,
                                    std::span<const Tensor> made) {
-  // Computed before outputs are noted, since one may live in an operand's block.
+  // Computed before outputs are noted, since an output may use an operand's block.
   const bool may = reads_mask(plan, step);
   BadOutput bad;
   for (std::size_t i = 0; i < made.size(); ++i) {

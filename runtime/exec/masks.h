@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intended infinities. A mask is a constant with -inf, and values made from it are infinite until
-// an operator such as softmax makes them finite again. Such values are not faults; NaNs always are.
+// Intended infinities. A mask is a constant with -inf. Values made from a mask are infinite until
+// an operator such as softmax makes them finite again. These values are not faults; NaNs always
+// are.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class Masks {
     int output = -1;  // index among the step's outputs; -1: none
     int64_t place = -1;
   };
-  // The first output that is a fault. A step must be checked after those that made its operands.
+  // Returns the first output that is a fault. Check a step after the makers of its operands.
   BadOutput bad_output(const Plan& plan, const PlanStep& step, std::span<const Tensor> made);
 
  private:
@@ -28,10 +29,10 @@ class Masks {
   bool reads_mask(const Plan& plan, const PlanStep& step) const;
   void follow_refresh(const Plan& plan);
 
-  std::vector<char> literals_;  // which of them hold an infinity
-  std::vector<char> states_;    // the plan's own: which are made from such a literal
-  std::vector<char>
-      blocks_;  // which hold an infinity from a mask; char, since workers write concurrently
+  std::vector<char> literals_;  // true for a literal with an infinity
+  std::vector<char> states_;    // true for a state of the plan that is made from a mask
+  std::vector<char> blocks_;  // true for a block with an infinity from a mask; char, since workers
+                              // write concurrently
 };
 
 }  // namespace lockstep

@@ -21,8 +21,8 @@ double seconds_since(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-// Where the executors that exchange by `comm` keep their recordings. Those of one process's comm
-// run in one thread; tests run processes as threads.
+// The recordings of all executors that use `comm`. Executors of one comm run in one thread; tests
+// run processes as threads.
 using Recordings = std::set<std::unique_ptr<Recording>*>;
 Recordings& recordings_of(const Comm* comm) {
   static std::mutex mutex;
@@ -104,7 +104,7 @@ void QueueExecutor::read_arena(int worker, std::size_t from, std::span<std::byte
 void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
   const auto began = Clock::now();
   check_feeds(feeds);
-  if (bind()) recording_.reset();  // it holds addresses
+  if (bind()) recording_.reset();  // the recording contains addresses
   const bool is_sent = std::exchange(is_fed_ahead_, false) && options.fed_ahead;
   if (!is_sent) large_feeds_->send(feeds, threads());
   for (std::size_t i = 0; i < feeds.size(); ++i)
@@ -119,7 +119,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   try {
     if (stale) refresh();
     large_feeds_->place(bound_, [this](int worker) -> Queue& { return queue(worker); });
-    // The first run is not recorded: some kernels decide only on the device.
+    // The first run is not recorded: some kernels choose their algorithm on the device.
     if (options.not_finite || options.times) {
       enqueue(&options);
     } else if (runs_ == 0 || !not_recorded_.empty()) {
@@ -146,7 +146,7 @@ void QueueExecutor::feed_ahead(std::span<const Tensor> feeds) {
   is_fed_ahead_ = true;
 }
 
-// Not part of what is recorded, and done before it: a recording is replayed from one queue.
+// Runs before the recording and is not part of it: a recording is replayed from one queue.
 void QueueExecutor::refresh() {
   for (std::size_t i = 0; i < plan_.refresh.size(); ++i) {
     const BoundStep& step = bound_.refresh.steps[i];
@@ -159,8 +159,8 @@ void QueueExecutor::refresh() {
   check_faults();
 }
 
-// A single process sleeps until the device is done. One of several polls, so that it hears of lost
-// processes, whose part its queues would await for ever.
+// Waits for all queues. A single process sleeps until the device is done. One of several processes
+// polls to detect lost processes, for which its queues would wait forever.
 void QueueExecutor::finish() {
   auto idle = [](const Line& line) { return line.queue->idle(); };
   if (comm_ && plan_.exchanges)
@@ -184,8 +184,8 @@ void QueueExecutor::record() {
   if (comm_) recordings_of(comm_).insert(&recording_);
 }
 
-// Queued work must not outlive the memory it uses. An abort ends what waits in the queues at once,
-// but returns only when no recording holds the links, this plan's or another's.
+// Ends queued work, which must not outlive the memory it uses. An abort ends all waiting work at
+// once, but returns only when no recording holds the links, of this plan or of another.
 void QueueExecutor::abandon() {
   std::thread aborting;
   if (comm_ && plan_.exchanges && comm_->device_links) {
@@ -213,7 +213,8 @@ void QueueExecutor::enqueue(const RunOptions* step_by_step) {
   enqueue_fetches();
 }
 
-// No worker starts a step before all feeds are copied; the root's queue has waited for large ones.
+// Enqueues copies of the feeds. No worker starts a step before all feeds are copied; the root's
+// queue has waited for large feeds.
 void QueueExecutor::enqueue_feeds() {
   Line& root = lines_.front();
   root.queue->record(*start_);
@@ -233,7 +234,7 @@ void QueueExecutor::enqueue_feeds() {
       if (&line != &other) line.queue->wait(*other.fed);
 }
 
-// Enqueues all parts of the node that begins with that step; returns the step after them.
+// Enqueues all parts of the node that begins with step `first`; returns the step after them.
 int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
   const int parts = std::max(plan_.steps[first].parts, 1);
   const int end = first + parts;

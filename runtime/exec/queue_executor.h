@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan on asynchronous devices: each worker is a queue, one thread enqueues all steps in
-// plan order, and waits become events. From the second run on, all of it is one recording.
+// Runs a plan on asynchronous devices. Each worker is a queue, one thread enqueues all steps in
+// plan order, and waits become events. From the second run on, the whole run is one recording.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ namespace lockstep {
 
 class QueueExecutor final : public Executor {
  public:
-  // `state`, `accelerator` and `comm` must outlive it; `comm` is null for a single process. Throws
-  // for a missing device.
+  // `state`, `accelerator` and `comm` must outlive the executor; `comm` is null for a single
+  // process. Throws for a missing device.
   QueueExecutor(Plan plan, States& state, Accelerator& accelerator, Comm* comm,
                 std::shared_ptr<ArenaPool> arenas);
   ~QueueExecutor() override;
@@ -24,7 +24,7 @@ class QueueExecutor final : public Executor {
   void feed_ahead(std::span<const Tensor> feeds) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
 
-  // Why steps are enqueued one by one; "": runs are recorded.
+  // The reason that steps are enqueued one by one; "" if runs are recorded.
   const std::string& not_recorded() const { return not_recorded_; }
 
  private:
@@ -66,7 +66,7 @@ class QueueExecutor final : public Executor {
   std::vector<Staged> staged_feeds_, staged_fetches_;  // feeds that are not large
   std::vector<Tensor> fetched_;
   Memory fault_memory_;
-  std::span<Fault> faults_;  // by step, then those of Plan::refresh
+  std::span<Fault> faults_;  // by step of Plan::steps, then of Plan::refresh
   Memory context_memory_;
   RunContext* context_ = nullptr;
   std::unique_ptr<Recording> recording_;

@@ -98,7 +98,8 @@ void States::write(const std::string& name, const Literal& value) {
 }
 
 void States::write_all(const StateValues& values) {
-  std::vector<bool> together(names_.size(), false);  // by home: all of its states take one value
+  std::vector<bool> together(names_.size(), false);  // by home: true if all its states get one
+                                                     // value
   for (std::size_t i = 0; i < names_.size(); ++i)
     if (home_[i] == static_cast<int>(i)) together[i] = take_one_value(static_cast<int>(i), values);
   for (const auto& [name, value] : values) {

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kSpins = 200;  // before a waiting worker goes to sleep
+constexpr int kSpins = 200;  // before a waiting worker sleeps
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
@@ -49,9 +49,9 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   end_run();
 }
 
-// The loop. A worker continues until it is past the earliest failure, so that the one thrown is the
-// first in plan order whatever the timing. What it reads between two steps is local or on its way:
-// members are no longer in a cache then.
+// The main loop. A worker continues until it is past the earliest failure, so that the error thrown
+// is the first in plan order for any timing. Between two steps the loop reads only locals and
+// prefetched data: kernels have evicted the members from the caches.
 void ThreadExecutor::work(int worker) {
   if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange
   const std::span<const int> mine = plan_.workers[worker].steps;
@@ -79,10 +79,11 @@ void ThreadExecutor::work(int worker) {
     }
     if (!alone) advance(worker, static_cast<int>(i) + 1);
   }
-  advance(worker, INT_MAX);  // releases all that wait for this worker
+  advance(worker, INT_MAX);  // releases all workers that wait for this one
 }
 
-// All workers end before any begins a step: none would wait for this.
+// Runs the worker's refresh steps. All workers finish before any begins a step, so no step waits
+// for them.
 void ThreadExecutor::refresh(int worker) {
   constexpr int kBeforeAllSteps = -1;
   try {
@@ -112,7 +113,7 @@ void ThreadExecutor::advance(int worker, int done) {
   progress_[worker].done.notify_all();
 }
 
-// Skips steps after the first bad one: their values may follow from it.
+// Skips steps after the first bad value: their values may follow from it.
 void ThreadExecutor::look_at(int step) {
   if (step > first_not_finite_.load(std::memory_order_acquire)) return;
   NotFinite found = not_finite_in(step, bound_.run.steps[step].out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan whose kernels run where they are called: each worker is a thread that walks its list
-// of steps. No allocations, no names; a lock only for what goes wrong.
+// Runs a plan with kernels that run in the calling thread. Each worker is a thread that walks its
+// list of steps. No allocations, no names; a lock only for errors.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class ThreadExecutor final : public Executor {
   Workers& workers_;
   std::vector<Progress> progress_;
   RunOptions options_;
-  std::mutex first_mutex_;  // of the first failure and the first value that is not finite
+  std::mutex first_mutex_;             // protects the first failure and the first non-finite value
   std::atomic<int> first_failure_{0};  // step number
   std::exception_ptr failure_;
   std::atomic<int> first_not_finite_{0};

@@ -15,7 +15,7 @@ Workers::Workers(int count, int threads, int exchanging)
   try {
     for (int worker = 0; count_ > 1 && worker < count_; ++worker)
       pool_.emplace_back([this, worker] { serve(worker); });
-    // The other threads of the workers' teams, which start when there is work.
+    // The other threads of the workers' teams start when there is work. This checks that they can.
     try_threads(int64_t{count_} * (threads_ - 1), others_begun);
   } catch (const std::exception& error) {
     const std::size_t begun = pool_.size() + others_begun;
@@ -50,7 +50,7 @@ void Workers::do_job(int worker) {
   Team& team = Team::of_this_thread();
   team.begin(neighbours_.manner_of(worker));
   job_(context_, worker);
-  if (count_ == 1) team.end();  // the caller's thread has other work; those of the pool have none
+  if (count_ == 1) team.end();  // the calling thread has other work; pool threads have none
 }
 
 void Workers::serve(int worker) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of a session: one per replica, and one that exchanges with other processes.
+// The threads of a session: one per replica, and one for messages to other processes.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class Workers {
 
   int count() const { return count_; }
 
-  // Calls job(context, worker) on every worker and waits for all. A single worker is the calling
-  // thread. Allocates nothing. The job must not throw.
+  // Calls job(context, worker) on every worker and waits for all. A single worker runs in the
+  // calling thread. Allocates nothing. The job must not throw.
   using Job = void (*)(void* context, int worker);
   void run(Job job, void* context);
 
