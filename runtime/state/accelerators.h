@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accelerator that a session's devices are on.
+// The accelerator of a session's devices.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace lockstep {
 
-// Null for CPUs. Throws naming a device that this machine does not have.
+// Returns null for CPUs. Throws for a device that this machine does not have; the error names the
+// device.
 Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
                             const std::vector<Device>& devices);
 

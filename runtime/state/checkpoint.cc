@@ -32,10 +32,10 @@ std::vector<State> saved_states(const TrainingModel& model) {
   return states;
 }
 
-// A state on every replica of the run, in order; those of other processes as received.
+// A state on every replica of the run, in order; copies of other processes are received.
 using Copies = std::vector<Tensor>;
 
-// The copies in this process; `held` owns copies from devices.
+// Returns the copies in this process; `held` owns copies from devices.
 Copies own_copies(const Session& session, const State& state, std::deque<Literal>& held) {
   Copies copies;
   for (const std::string& name : state.values) {
@@ -46,7 +46,7 @@ Copies own_copies(const Session& session, const State& state, std::deque<Literal
   return copies;
 }
 
-// States that differ by replica: state by state, replicas inside.
+// Returns the bytes of states that differ by replica: state by state, replicas within.
 std::string own_differing(const Session& session) {
   std::string bytes;
   for (const State& state : saved_states(session.model()))
@@ -58,7 +58,7 @@ std::string own_differing(const Session& session) {
   return bytes;
 }
 
-// The number of replicas of each process, on rank 0.
+// Returns the number of replicas of each process, on rank 0.
 std::vector<std::size_t> replicas_of_ranks(const Session& session) {
   std::vector<std::size_t> replicas;
   for (const std::string& text : gather_texts(
@@ -67,21 +67,21 @@ std::vector<std::size_t> replicas_of_ranks(const Session& session) {
   return replicas;
 }
 
-// Differing states of other processes' replicas, as received.
+// States of other processes' replicas that differ by replica, as received.
 class Differing {
  public:
   explicit Differing(const Session& session) {
     if (!session.comm()) return;
     replicas_ = replicas_of_ranks(session);
     const std::string mine = own_differing(session);
-    uint64_t longest = kLongestText;  // replicas have as many bytes each
+    uint64_t longest = kLongestText;  // each replica has the same number of bytes
     for (const std::size_t replicas : replicas_)
       longest = std::max(longest, mine.size() / replicas_[0] * replicas);
     of_ranks_ = gather_texts(*session.comm(), mine, "statistics to be saved", longest);
     at_.resize(of_ranks_.size(), 0);
   }
 
-  // Appends the next state's copies, all of the first copy's type.
+  // Appends the next state's copies, all of the type of the first copy.
   void append_others(Copies& copies) {
     const TensorDesc desc = copies[0].desc;
     for (std::size_t rank = 1; rank < of_ranks_.size(); ++rank)
@@ -111,15 +111,16 @@ std::size_t replicas_of_all(const Session& session) {
   return std::stoul(share_text(*session.comm(), std::to_string(all), "the number of replicas"));
 }
 
-// Pending gradients are a sum over a number of replicas; with another number of replicas, training
-// resumes without them.
+// True if the state fits this run. Pending gradients are a sum over a number of replicas; with
+// another number of replicas, training resumes without them.
 bool fits(const State& state, const Safetensors& file, std::size_t all) {
   return state.kind != StateKind::deferred || (file.tensors.contains(key_of(state, all - 1)) &&
                                                !file.tensors.contains(key_of(state, all)));
 }
 
-// From here on the file's own name always leads to a whole checkpoint, except that on a file system
-// without hard links only the previous one exists for the moment between two renames.
+// Keeps the old file under the previous name. The file's name always leads to a whole checkpoint,
+// except on a file system without hard links: there only the previous file exists between two
+// renames.
 void keep_as_previous(const std::string& path) {
   const std::string previous = previous_of(path), link = previous + ".tmp";
   ::unlink(link.c_str());
@@ -143,7 +144,8 @@ class RemovedUnless {
   std::string path_;
 };
 
-// "" if training can resume from it. Pending gradients and loss scales may be infinite for a step.
+// Returns the reason that training cannot resume from the tensor, "" if it can. Pending gradients
+// and loss scales may be infinite for a step.
 std::string lost_in(StateKind kind, const std::string& name, const Tensor& tensor) {
   if (kind == StateKind::deferred || kind == StateKind::scaling) return "";
   const int64_t at = is_slot(kind) ? first_not_finite(tensor) : first_nan(tensor);
@@ -175,7 +177,7 @@ std::string content_of(const std::string& path) {
   }
 }
 
-// The bytes of a checkpoint of all replicas' states, and room for its header.
+// An upper bound for the bytes of a checkpoint: all replicas' states and the header.
 uint64_t longest_checkpoint(const Session& session) {
   uint64_t bytes = 0;
   for (const State& state : saved_states(session.model()))
@@ -183,7 +185,7 @@ uint64_t longest_checkpoint(const Session& session) {
   return kLongestText + bytes * replicas_of_all(session);
 }
 
-// Rank 0's file, in every process.
+// Returns rank 0's file, in every process.
 std::string content_of(const std::string& path, const Session& session) {
   Comm* comm = session.comm();
   if (!comm) return content_of(path);
@@ -226,8 +228,8 @@ void check_names_to_store(const TrainingModel& model) {
       continue;
     const std::string other = state.name.substr(0, at);
     check(!model.find_state(other), "'", state.name, "' cannot be stored beside '", other,
-          "': a checkpoint calls replica ", state.name.substr(at + 1), "'s copy of that '",
-          state.name, "', too; rename one of them");
+          "': a checkpoint calls replica ", state.name.substr(at + 1), "'s copy '", state.name,
+          "', too; rename one of them");
   }
 }
 

@@ -26,7 +26,7 @@ constexpr std::array<std::array<uint32_t, 256>, kSlices> kTables = [] {
   return tables;
 }();
 
-// The product of two polynomials, modulo kPolynomial.
+// Returns the product of two polynomials, modulo kPolynomial.
 uint32_t product(uint32_t a, uint32_t b) {
   uint32_t result = 0;
   for (uint32_t power = 0x80000000U; power != 0; power >>= 1) {
@@ -42,7 +42,7 @@ uint32_t crc32c(const void* data, std::size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(data);
   uint32_t crc = 0xFFFFFFFFU;
   for (; bytes >= kSlices; bytes -= kSlices, at += kSlices) {
-    uint32_t low = 0, high = 0;  // supported machines are little-endian, as the files are
+    uint32_t low = 0, high = 0;  // supported machines are little-endian, like the files
     std::memcpy(&low, at, sizeof low);
     std::memcpy(&high, at + sizeof low, sizeof high);
     low ^= crc;

@@ -21,7 +21,7 @@ std::string drift_within(const TrainingModel& model, const States& state) {
   return "";
 }
 
-// The digest of every state, one per line.
+// Returns the digest of every state, one per line.
 std::string digests(const TrainingModel& model, const States& state) {
   std::string lines;
   for (const State& item : model.states) {
@@ -52,7 +52,7 @@ std::string find_drift(const Session& session) {
     found = drifts[rank];
     if (found.empty() && all[rank] != mine)
       found = join("'", first_difference(mine, all[rank]), "' on rank ", rank,
-                   " differs from that on rank 0");
+                   " differs from rank 0's");
   }
   return share_text(*comm, found, "drift");
 }

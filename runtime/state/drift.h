@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// The replica divergence check: the first replica whose copy of a state differs in any bit from
-// replica 0's, as text, or "". With several processes all must call it, and all get the same
-// result.
+// Checks that replicas have not diverged. Returns, as text, the first replica with a state that
+// differs in any bit from replica 0's, or "". With several processes, all must call this function,
+// and all get the same result.
 std::string find_drift(const Session& session);
 
 }  // namespace lockstep

@@ -19,12 +19,13 @@ namespace {
 constexpr uint64_t kMostHeader = 100'000'000;  // the limit of the format's own reader
 constexpr const char* kMetadata = "__metadata__";
 constexpr std::string_view kNoDigits = "00000000";
-// As written by us. It is unique: within a name or a value quotes have a \ before them.
+// The key as Lockstep writes it. The text is unique in the header: quotes within a name or a value
+// have a \ before them.
 constexpr std::string_view kWhole = "\"crc32c\":\"";
 
 std::string key_of_tensor(const std::string& name) { return "crc32c/" + name; }
 
-// The whole file's checksum: length and header, then each tensor's bytes.
+// The checksum of the whole file: length and header, then each tensor's bytes.
 class WholeSum {
  public:
   explicit WholeSum(std::string_view header) {
@@ -53,8 +54,7 @@ bool promises_checksums(const std::map<std::string, std::string>& metadata) {
          !format->second.ends_with(" 1");
 }
 
-// Names the tensors that are damaged, or says that it is something else. Removes the checksums from
-// the metadata.
+// Throws, naming the damaged tensors or other damage. Removes the checksums from the metadata.
 void check_sums(std::string json, std::string_view data, SafetensorsHeader& header) {
   auto& metadata = header.metadata;
   const std::string said = metadata.at("crc32c");
@@ -107,7 +107,7 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
   return text.replace(text.find(kWhole) + kWhole.size(), kNoDigits.size(), whole.text());
 }
 
-// The length of the header, from the file's first bytes; `size`: the whole file's.
+// Returns the length of the header, from the file's first bytes. `size`: the size of the file.
 uint64_t header_length(const std::string& start, std::size_t size, const std::string& path) {
   uint64_t length = 0;
   check(start.size() >= sizeof(length), path, ": not a safetensors file (", size, " bytes)");
@@ -124,7 +124,8 @@ uint64_t header_length(const std::string& start, std::size_t size, const std::st
 
 void check_tensor_name(const std::string& name) {
   check(name != kMetadata, "'", name,
-        "' cannot be stored: a safetensors file keeps its own data under that name; rename it");
+        "' cannot be stored: a safetensors file keeps its metadata under this name; rename the "
+        "tensor");
 }
 
 void write_safetensors(const std::string& path,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The safetensors format: 8 bytes of header length, a JSON header, raw little-endian data. Reading
-// executes nothing; writing is atomic. Our files carry a CRC-32C of each tensor (metadata
-// crc32c/NAME) and of the whole file (crc32c; computed with its own digits as zeros); both are
-// checked on every read.
+// executes nothing; writing is atomic. Our files have a CRC-32C of each tensor (metadata
+// crc32c/NAME) and of the whole file (crc32c, computed with zeros for its digits). Every read
+// checks both.
 #pragma once
 
 #include <map>
@@ -19,26 +19,26 @@ namespace lockstep {
 struct Safetensors {
   std::map<std::string, Literal> tensors;
   std::map<std::string, std::string> metadata;  // without the checksums
-  bool checked = false;                         // against checksums in the file
+  bool checked = false;                         // true if checked against checksums in the file
 };
 
 // Metadata `format` of our files: `lockstep KIND VERSION`. Version 2 added checksums, so a file
-// that lost them is not mistaken for a foreign one.
+// that lost its checksums is not mistaken for a foreign file.
 inline constexpr const char* kFormatKey = "format";
 
-// Throws if no tensor can be stored under that name.
+// Throws if a tensor cannot have this name in a file.
 void check_tensor_name(const std::string& name);
 void write_safetensors(const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata);
-// Throws naming the file if it is incomplete or not of this format.
+// Throws, naming the file, if it is incomplete or not in this format.
 Safetensors read_safetensors(const std::string& path);
-// The names, shapes and metadata alone, with nothing checked against the data.
+// Reads names, shapes and metadata only; the data is not checked.
 SafetensorsHeader read_safetensors_header(const std::string& path);
-// The contents of a file in memory; `path` is for errors.
+// Parses the contents of a file in memory; `path` is for errors.
 Safetensors parse_safetensors(const std::string& file, const std::string& path);
 
-// The note for a file without checksums.
+// Returns the note for a file without checksums.
 std::string unchecked_line(const std::string& path);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostDims = 64;
 
-// A SAX parser: no tree of a hostile header is ever built.
+// A SAX parser: a hostile header never becomes a tree in memory.
 class Reader final : public json::json_sax_t {
  public:
   explicit Reader(SafetensorsHeader& header) : header_(header) {}
@@ -126,7 +126,7 @@ class Reader final : public json::json_sax_t {
   StoredTensor tensor_;
 };
 
-// The bytes of this type and these dimensions, at most `most`.
+// Returns the bytes of the tensor. Throws for more than `most`.
 std::size_t bytes_of(const StoredTensor& tensor, std::size_t most) {
   const auto& dims = tensor.dims;
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
@@ -156,13 +156,12 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::size_t da
   });
   std::size_t end = 0;
   for (const StoredTensor& tensor : tensors) {
-    check(tensor.end <= data_bytes, "tensor '", tensor.name, "': its data lies outside the file");
+    check(tensor.end <= data_bytes, "tensor '", tensor.name, "': its data is outside the file");
     const std::size_t bytes = bytes_of(tensor, data_bytes);
     check(tensor.end - tensor.begin == bytes, "tensor '", tensor.name, "': it has ",
           tensor.end - tensor.begin, " bytes for ",
           TensorType{tensor.dtype, to_shape(tensor.dims)});
-    check(tensor.begin >= end, "tensor '", tensor.name,
-          "': its data overlaps that of another tensor");
+    check(tensor.begin >= end, "tensor '", tensor.name, "': its data overlaps another tensor's");
     check(tensor.begin == end, "tensor '", tensor.name, "': ", tensor.begin - end,
           " bytes before it belong to no tensor");
     end = tensor.end;

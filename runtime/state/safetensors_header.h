@@ -25,8 +25,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Throws unless it is one JSON object of such entries without duplicates, each tensor's bytes match
-// its type and shape, and all together fill `data_bytes` without overlap or gap.
+// Throws unless `json` is one object of tensors and metadata without duplicates, each tensor's
+// bytes match its type and shape, and all tensors fill `data_bytes` without overlap or gap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::size_t data_bytes);
 
 std::string_view safetensors_name(DType type);

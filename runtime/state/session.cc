@@ -45,7 +45,7 @@ void check_same_states(const TrainingModel& model, const TrainingModel& held) {
           " in the model of another image size, but ", there[i], " in the session");
 }
 
-// In the order of TrainingModel::state_values().
+// Returns the devices, in the order of TrainingModel::state_values().
 std::vector<Device> devices_of_states(const TrainingModel& model,
                                       const std::vector<Device>& devices) {
   std::vector<Device> result;
@@ -109,7 +109,7 @@ void Program::check_count(std::span<const Tensor> feeds) const {
 }
 
 Executor* Program::known_executor(std::span<const Tensor> feeds) {
-  if (moves_ != session_.state_.moves()) cache_.clear();  // states lie elsewhere now
+  if (moves_ != session_.state_.moves()) cache_.clear();  // states have moved
   for (auto it = cache_.begin(); it != cache_.end(); ++it) {
     const Plan& plan = (*it)->plan();
     bool fits = true;
@@ -122,7 +122,7 @@ Executor* Program::known_executor(std::span<const Tensor> feeds) {
   return nullptr;
 }
 
-// Whether feeds that replicas have in common are equal.
+// True if feeds that replicas have in common are equal.
 bool Program::fed_alike(std::span<const Tensor> feeds) const {
   return std::ranges::all_of(common_feeds_, [&](const std::vector<std::size_t>& places) {
     const Tensor& first = feeds[places.front()];
@@ -148,7 +148,8 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   }
   CompileOptions options = session_.options_.compile;
   options.threads = session_.threads_;
-  // The first program that trains chooses how states lie; others reorder what they want otherwise.
+  // The first program that trains chooses the layouts of states; other programs reorder them if
+  // needed.
   const bool initial = this == session_.init_.get();
   const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() && !initial;
   const Sharing::Use use{spec_.updates, initial, chooses};
@@ -170,7 +171,8 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (moves_ != session_.state_.moves()) cache_.clear();
   moves_ = session_.state_.moves();
-  for (std::size_t i = 0; i < plan.session_states(); ++i) {  // kernels use the states' own memory
+  for (std::size_t i = 0; i < plan.session_states(); ++i) {  // kernels use the states' memory
+                                                             // directly
     const TensorDesc &here = plan.state_descs[i], &held = session_.state_.at(plan.states[i]).desc;
     check(!here.present() || here == held, spec_.graph.name(), ": '", plan.states[i], "' is ", here,
           ", but the state is ", held);

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// The value of each running statistic on the run's replica 0, in the order of the states.
+// Returns the value of each running statistic on replica 0 of the run, in the order of the states.
 std::vector<Literal> of_replica_0(const Session& session,
                                   const std::vector<const State*>& computed) {
   std::vector<Literal> values;

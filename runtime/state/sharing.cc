@@ -6,7 +6,7 @@ namespace lockstep {
 InCommon Sharing::may_share(const TrainingModel& model, const Use& use) const {
   if (!allowed_ || use.updates.empty()) return {};
   InCommon common = in_common(model);
-  // By values that are made of no state, whether or not the old ones are equal.
+  // True if all states get new values that are made of no state: the old values may differ.
   const bool replaced = use.initial && model.init.inputs().empty();
   std::erase_if(common.states, [&](const std::vector<std::string>& names) {
     std::vector<int> numbers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which states the replicas of a session may keep once: those that all have in common and that are
-// equal when a program is planned. (Which of them a plan does: graph/passes/share.h.) Programs,
-// values and feeds that make replicas differ separate them.
+// Chooses the states that a session's replicas may share: states that all replicas have in common
+// and that are equal when a program is planned. The plan chooses among them (graph/passes/share.h).
+// Programs, values and feeds that make replicas differ separate the states.
 #pragma once
 
 #include <set>
@@ -16,32 +16,34 @@ namespace lockstep {
 
 class Sharing {
  public:
-  // `states` must outlive it. Unless `allowed`, each replica has states of its own.
+  // `states` must outlive the object. Unless `allowed`, each replica has separate states.
   Sharing(States& states, bool allowed) : states_(states), allowed_(allowed) {}
 
   // The program that is planned.
   struct Use {
     const std::vector<Binding>& updates;
-    bool initial = false;  // it sets the first values
-    bool chooses = false;  // it decides how states lie
+    bool initial = false;  // sets the first values
+    bool chooses = false;  // chooses the layouts of states
   };
 
   bool allowed() const { return allowed_; }
-  // What the program may share: of the states that all replicas have in common, those equal now.
+  // Returns the states that the program may share: states that replicas have in common and that are
+  // equal now.
   InCommon may_share(const TrainingModel& model, const Use& use) const;
-  // Puts into one memory what the plan shares. What it updates apart, or reads apart if it chooses
-  // how states lie, gets memory of its own and stays apart.
+  // Shares the memory of the states that the plan shares. Separates a shared state that the plan
+  // updates per replica, or that it reads per replica while it chooses layouts; the state stays
+  // separate.
   void arrange(const Plan& plan, const Use& use);
-  // Before new initial values: states that were kept apart may be shared again.
+  // Called before new initial values: states that were kept separate may be shared again.
   void start_anew() { apart_.clear(); }
-  // Gives each replica states of its own from now on: they were fed different rates.
+  // Gives each replica separate states from now on: the replicas were fed different rates.
   void separate_for_good();
 
  private:
   States& states_;
   bool allowed_;
-  // First names of states that a program does not keep equal: they stay apart until start_anew(),
-  // so that programs that take turns are not planned again each time.
+  // First names of states that a program does not keep equal. They stay separate until
+  // start_anew(), so that alternating programs are not planned again each time.
   std::set<std::string> apart_;
 };
 
