@@ -70,7 +70,7 @@ Entries decoded(const std::string& text) {
   return entries;
 }
 
-// "" if they agree.
+// Returns the first difference as text, or "".
 std::string difference(const Entries& first, const Entries& other, int rank) {
   for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
     if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
@@ -105,7 +105,7 @@ std::string share_text(Comm& comm, const std::string& mine, const std::string& w
   return mine;
 }
 
-// Each round doubles the number of preceding ranks that a rank has heard of.
+// Each round doubles the number of preceding ranks that a rank has heard from.
 uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what) {
   const int size = comm.size(), rank = comm.rank();
   uint64_t number = kTalk + 2;
@@ -127,7 +127,7 @@ void check_agreement(Comm& comm, const Entries& mine) {
   const auto texts = gather_texts(comm, encoded(mine), "the configuration");
   for (int rank = 1; rank < static_cast<int>(texts.size()) && found.empty(); ++rank)
     found = difference(mine, decoded(texts[rank]), rank);
-  found = share_text(comm, found, "what differs in the configurations");
+  found = share_text(comm, found, "the difference between the configurations");
   check(found.empty(), found);
 }
 

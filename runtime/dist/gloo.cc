@@ -24,19 +24,19 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kLinksKey = "links";
-// The watch ends waits: Gloo's own timeout would name no culprit.
+// The watch ends waits; Gloo's timeout would name no culprit.
 constexpr Milliseconds kNever = std::chrono::hours(1000);
 
 // Ignores SIGPIPE: a write to a closed connection is an error to report, not the end of the
-// process. A handler that the program has installed stays.
+// process. A handler of the program stays installed.
 void survive_broken_connections() {
   struct sigaction present = {};
   sigaction(SIGPIPE, nullptr, &present);
   if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
 }
 
-// Gloo throws in a thread of its own on a malformed message. That ends the process, but with a
-// reason.
+// Gloo throws in its own thread on a malformed message, which ends the process. Prints the reason
+// first.
 [[noreturn]] void end_by_link(const std::exception& error) {
   const std::string line = join(
       "lockstep: a connection between ranks is broken, or was opened by a program that is not a "
@@ -67,8 +67,8 @@ struct Flag final : Watch::Interruptible {
   void interrupt() override { raised = true; }
 };
 
-// Gloo's view of our store; the watch ends waits for missing addresses. Gloo assumes that all
-// addresses are as long as its own.
+// Gloo's interface to our store. The watch ends waits for missing addresses. Checks the lengths of
+// addresses, because Gloo assumes that all addresses are as long as its own.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
   GlooStore(lockstep::Store& store, const Flag& failed) : store_(store), failed_(failed) {}
@@ -133,7 +133,7 @@ class GlooTransfer final : public Transfer, Watch::Interruptible {
   void attempt(const Action& action) {
     try {
       if (action()) return;
-    } catch (const gloo::Exception&) {  // the connection broke; the watch knows why
+    } catch (const gloo::Exception&) {  // the connection broke; the watch finds the reason
     }
     watch_.stop(what_, peer_);
   }
@@ -201,15 +201,15 @@ class GlooComm final : public Comm {
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
  private:
-  // Gloo's timeout for each connection is five times the given one. By then the watch knows who is
-  // missing.
+  // Gloo's timeout for each connection is five times the given timeout. By then the watch has found
+  // the missing process.
   void connect(const GlooOptions& options) {
     const std::string what = "addresses";
     Flag failed;
     Watch::Waiting waiting(*watch_, what, Watch::kEverybody, failed);
     GlooStore addresses(*store_, failed);
     context_->setTimeout((options.patience + kFindingOut) / 5);
-    if (rank_ == 0) store_->set(kLinksKey, new_token());  // set first, so all will find it
+    if (rank_ == 0) store_->set(kLinksKey, new_token());  // set first, so that all ranks find it
     try {
       auto device =
           gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address.c_str()));
@@ -223,7 +223,7 @@ class GlooComm final : public Comm {
   }
 
   // Gloo accepts the first connection as the expected peer. So each peer proves over its link that
-  // it can read the store; after that nothing listens.
+  // it can read the store. Afterwards nothing listens.
   void check_links(const std::vector<Member>& members) {
     constexpr uint64_t kNumber = uint64_t{3} << 61U;  // above the numbers of graphs and agree.cc
     const std::string what = "proof of identity";

@@ -14,14 +14,14 @@ namespace lockstep {
 struct GlooOptions {
   int rank = 0;
   std::vector<Member> members;
-  std::string address;  // this host's, as the others reach it
+  std::string address;  // the address of this host for the others
   Milliseconds patience{0};
 };
 
 // Connects all processes pairwise.
 std::unique_ptr<Comm> connect_gloo(std::unique_ptr<Store> store, const GlooOptions& options);
 
-// Gloo's own ring, as a benchmark baseline. `comm` must come from connect_gloo().
+// Sums by Gloo's ring algorithm, as a benchmark baseline. `comm` must come from connect_gloo().
 void gloo_ring_sum(Comm& comm, float* data, std::size_t count);
 
 }  // namespace lockstep

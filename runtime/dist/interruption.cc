@@ -71,8 +71,9 @@ void receive(int number) {
   }
 }
 
-// A thread for signals: no handler may run on one that computes. oneDNN's matrix products point the
-// stack pointer into a buffer on the heap, and a handler's frame overwrites what lies below.
+// Receives signals in a separate thread: no handler may run on a computing thread. oneDNN's matrix
+// products point the stack pointer into a buffer on the heap, and a handler's frame overwrites the
+// memory below.
 void* receive_signals(void*) {
   const sigset_t both = both_signals();
   while (true) {
@@ -81,7 +82,8 @@ void* receive_signals(void*) {
   }
 }
 
-// Its stack is small: under `ulimit -v` the usual one of 8 MiB could be missed elsewhere.
+// Starts the thread with a small stack: under `ulimit -v`, other allocations may need the 8 MiB of
+// a default stack.
 bool start_receiver() {
   constexpr std::size_t kStack = std::size_t{256} << 10;
   pthread_attr_t attributes;
@@ -118,10 +120,10 @@ Interruption::~Interruption() {
   if (thread_.joinable()) thread_.join();
   phase = Phase::done;
   if (!comm_ || announced_) return;
-  // Tells processes that have yet to agree that this one has finished.
+  // Announces to processes that have yet to agree that this process has finished.
   try {
     announce();
-  } catch (const std::exception&) {  // they have finished, too
+  } catch (const std::exception&) {  // the others have finished, too
   }
 }
 
@@ -147,11 +149,11 @@ void Interruption::watch() {
     announce();
     while (!over_ && !all_announced()) std::this_thread::sleep_for(kBetweenLooks);
   } catch (const std::exception&) {
-    lost_ = true;  // the next exchange reports why
+    lost_ = true;  // the next exchange reports the reason
   }
 }
 
-// True if any process was sent a signal.
+// True if any process has received a signal.
 bool Interruption::find_wish() {
   Store& store = comm_->store();
   if (caught != 0) store.add(kWish, std::to_string(caught.load()));

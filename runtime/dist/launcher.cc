@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// The first variable that is set.
+// Returns the value of the first variable that is set.
 std::string first_of(const std::vector<const char*>& names) {
   for (const char* name : names)
     if (std::string value = variable(name); !value.empty()) return value;
@@ -43,14 +43,14 @@ int port_in(const char* name) {
   return static_cast<int>(port);
 }
 
-// Jobs on one host listen on different ports.
+// Derives a port from the job's name, so that jobs on one host listen on different ports.
 int port_of_job(const std::string& job) {
   uint64_t number = 0;
   for (const char letter : job) number = number * 31 + static_cast<unsigned char>(letter);
   return static_cast<int>(20000 + number % 10000);
 }
 
-// The first of Slurm's nodes: n[012-015,20],m3 begins with n012.
+// Returns the first of Slurm's nodes: n[012-015,20],m3 begins with n012.
 std::string first_node(const std::string& nodes) {
   const auto bracket = nodes.find('[');
   const auto comma = nodes.find(',');
@@ -87,10 +87,10 @@ struct Launcher {
   const char* rank;
   const char* size;
   std::string (*job)();                 // a name unique among jobs on this host; "": unknown
-  std::vector<const char*> jobs;        // variables with that name, besides the port's own
+  std::vector<const char*> jobs;        // variables with the job's name, besides the port's
   std::vector<const char*> size_here;   // variables with the number of ranks on this host
-  std::vector<const char*> hosts = {};  // or with that of all hosts
-  std::vector<const char*> nodes = {};  // and with the hosts' names
+  std::vector<const char*> hosts = {};  // variables with the number of hosts
+  std::vector<const char*> nodes = {};  // variables with the names of the hosts
 };
 const Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", job_of_torchrun, {}, {"LOCAL_WORLD_SIZE"}},
@@ -125,8 +125,8 @@ int port_for(const std::string& job) {
   return port + 1;
 }
 
-// The launcher's variables that would have told the host or the port of rank 0, with what each
-// says.
+// Lists the launcher's variables that are not set and would give the host or the port of rank 0,
+// with their meaning.
 std::string missing_variables(const Launcher& launcher, bool host, bool port) {
   std::string text;
   const auto add = [&](const std::vector<const char*>& names, const char* what) {

@@ -29,7 +29,7 @@ std::unique_ptr<Store> open_store(const World& world) {
       world.say(join("rank 0 serves the store ", world.store, " at ", listening_text(*kept)));
     return kept;
   } catch (const Error& error) {
-    // The listener may be this run's own rank 0.
+    // The listener may be another process that is rank 0 of this run; meet_all() then reports it.
     std::unique_ptr<Store> other;
     try {
       other = reach_store(*place, Milliseconds(1000), token);
@@ -47,7 +47,7 @@ std::string host_name() {
   return name;
 }
 
-// The local address that packets to `host` are sent from.
+// Returns the local address that packets to `host` are sent from.
 std::string address_towards(const std::string& host, int port) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_DGRAM;
@@ -130,7 +130,7 @@ std::unique_ptr<Comm> join_world(const World& world) {
   try {
     members = meet_all(*store, world);
   } catch (const Error&) {
-    if (is_kept_here(*store)) store->leave();  // the others should get the same error
+    if (is_kept_here(*store)) store->leave();  // lets the others get the same error
     throw;
   }
   std::string address = own_address(world, members);

@@ -17,8 +17,8 @@ unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned ch
 std::string checked(bool done, std::string digest) {
   char reason[256] = "";
   if (!done) ERR_error_string_n(ERR_get_error(), reason, sizeof reason);
-  check(done, "OpenSSL's libcrypto computes no SHA-256 (", reason,
-        "): the file openssl.cnf, or the one that OPENSSL_CONF names, may activate no provider of "
+  check(done, "OpenSSL's libcrypto cannot compute SHA-256 (", reason,
+        "): openssl.cnf, or the file in OPENSSL_CONF, may activate no provider of "
         "it; run the command with OPENSSL_CONF=/dev/null");
   return digest;
 }

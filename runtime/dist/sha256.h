@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 and HMAC-SHA-256 by OpenSSL, for the few bytes by which processes prove to each other
-// that they belong to one run, and for digests of small files.
+// SHA-256 and HMAC-SHA-256 by OpenSSL. Processes use them to prove to each other that they belong
+// to one run. Also for digests of small files.
 #pragma once
 
 #include <string>

@@ -23,24 +23,23 @@ class Store {
   // Sets the value if the key is new; true if this call set it.
   virtual bool add(const std::string& key, const std::string& value) = 0;
   virtual std::optional<std::string> get(const std::string& key) = 0;
-  // From now on this connection stands for that rank: if it breaks, `gone_key` is set for all.
+  // From now on, this connection represents the rank: if it breaks, `gone_key` is set for all.
   virtual void stand_for(int rank) { static_cast<void>(rank); }
-  // Leaves after a successful run, or one that has reported its error.
+  // Leaves after a successful run, or after a run that has reported its error.
   virtual void leave() {}
 
-  // Waits for the key; throws naming it after `patience`.
+  // Waits for the key. Throws after `patience`, naming the key.
   std::string wait(const std::string& key, Milliseconds patience);
 };
 
-// The key set by a store that notices a rank "ended without a message".
+// The key that a store sets when it notices that a rank ended without a message.
 std::string gone_key(int rank);
 
-// One process serves the store, the others query it over a socket. Throws naming the place if it
-// cannot listen, or if nobody answers within `patience`. A keeper that leaves a query unanswered
-// for that long is lost for good. The keeper leaves when all others have ended, ignoring those
-// silent for that long.
-// Over TCP both sides must prove that they have the same `token`. Over a Unix socket there is no
-// token: the kernel confirms that both are the same user.
+// One process serves the store; the others query it over a socket. Throws, naming the place, if the
+// keeper cannot listen or does not answer within `patience`. A keeper that leaves a query
+// unanswered that long is lost for good. The keeper leaves when all others have ended, except
+// others that were silent for `patience`. Over TCP both sides must prove that they have the same
+// `token`. A Unix socket needs no token: the kernel confirms that both sides are the same user.
 std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience,
                                   const std::string& token = "");
 std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience,

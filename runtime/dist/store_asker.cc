@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of the store's keeper: one query at a time, over one connection.
+// Clients of the store's keeper: one query at a time over one connection.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Asker final : public Store {
   void leave() override { ask(Operation::leave, "", ""); }
 
  private:
-  // False if the connection ended before: this process was stopped too long, or rank 0 dropped it
+  // False if the connection ended first: this process was stopped too long, or rank 0 dropped it
   // among too many unauthenticated clients.
   bool is_let_in(const std::string& token, std::string& why) {
     std::string theirs(kNonceBytes, '\0'), proved(kProofBytes, '\0');
@@ -81,7 +81,7 @@ class Asker final : public Store {
     append(request, key);
     append(request, value);
     if (!lost_.empty()) {
-      // A stopped keeper reads what it was told when it resumes. An answer would come too late.
+      // A stopped keeper reads this message when it resumes. An answer would come too late.
       if (operation != Operation::get)
         send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       fail(lost_);
@@ -100,7 +100,7 @@ class Asker final : public Store {
     return found == Found::it ? std::optional(text) : std::nullopt;
   }
 
-  // All ranks use the same words, since they cannot agree on any now.
+  // All ranks use the same words, since they cannot agree on a reason now.
   [[noreturn]] void lose(int error) {
     lost_ = join("rank 0, which serves the store at ", place_);
     if (error == EPIPE || error == ECONNRESET)
@@ -115,7 +115,7 @@ class Asker final : public Store {
   const Milliseconds patience_;
   std::mutex mutex_;  // the run and its watch share one connection
   Socket socket_;
-  std::string lost_;  // why no query is possible any more
+  std::string lost_;  // reason that no query is possible any more
 };
 
 }  // namespace

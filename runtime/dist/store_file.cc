@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store as a folder. A value is written to a temporary file and then renamed or linked, so that
-// nobody reads half of it.
+// The store as a folder. A value is written to a temporary file, then renamed or linked, so that no
+// process reads a partial value.
 #include <unistd.h>
 
 #include <atomic>

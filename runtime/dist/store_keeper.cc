@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store's keeper: a thread of its own answers the others. It never blocks on a client: it
-// buffers unsent replies, and reads no more from that connection until they are sent.
+// The store's keeper: a separate thread answers the other processes. It never blocks on a client:
+// it buffers unsent replies, and does not read from a connection until they are sent.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -29,7 +29,7 @@ constexpr Milliseconds kProving(1000);   // timeout for a client to authenticate
 constexpr std::size_t kStrangers = 128;  // the limit of unauthenticated clients; beyond it the
                                          // oldest is dropped
 constexpr std::size_t kMembers = 16384;
-constexpr int kAcceptedAtOnce = 64;  // per round, so that the others are answered in between
+constexpr int kAcceptedAtOnce = 64;  // per round, so that others are answered in between
 
 // The store's texts.
 class Texts {
@@ -83,7 +83,7 @@ class Keeper final : public Store {
     return texts_.add(key, value);
   }
   std::optional<std::string> get(const std::string& key) override { return texts_.get(key); }
-  // Waits, since others may still read why the run ended, or whom they wait for.
+  // Waits, since others may still read the reason that the run ended, or the rank they wait for.
   void leave() override {
     for (const auto end = Clock::now() + patience_ + kFindingOut;
          awaited_ > 0 && Clock::now() < end;)
@@ -93,9 +93,9 @@ class Keeper final : public Store {
  private:
   struct Client {
     Socket socket;
-    std::string nonce;  // the challenge it must answer; "": it is a member
+    std::string nonce;  // the challenge it must answer; "" for a member
     std::string in = "", out = "";
-    int rank = -1;  // the rank it stands for, until it leaves
+    int rank = -1;  // the rank it represents, until it leaves
     Clock::time_point heard = Clock::now();
   };
   using Clients = std::vector<Client>;
@@ -107,7 +107,8 @@ class Keeper final : public Store {
         for (const Client& client : *clients)
           waiting.push_back(
               {client.socket.get(), static_cast<short>(client.out.empty() ? POLLIN : POLLOUT), 0});
-      // Taken first, so that messages which came while this process was stopped count as in time.
+      // Read before poll(), so that messages that came while this process was stopped count as in
+      // time.
       const auto now = Clock::now();
       if (poll(waiting.data(), waiting.size(), 20) < 0) continue;
       const std::size_t members = members_.size(), strangers = strangers_.size();
@@ -141,19 +142,21 @@ class Keeper final : public Store {
       }
       if (strangers_.size() >= kStrangers) strangers_.erase(strangers_.begin());
       Client& client = strangers_.emplace_back(Client{std::move(fresh), random_bytes(kNonceBytes)});
-      // The first bytes always fit; if sending fails, this client will not authenticate anyway.
+      // The first bytes always fit. If sending fails, this client will not authenticate anyway.
       send(client.socket.get(), client.nonce.data(), client.nonce.size(),
            MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   }
 
-  // Out of file descriptors: drops all unauthenticated clients, or waits if there are none.
+  // Called without free file descriptors: drops all unauthenticated clients, or waits if there are
+  // none.
   void make_room() {
     if (strangers_.empty()) std::this_thread::sleep_for(Milliseconds(10));
     strangers_.clear();
   }
 
-  // The client becomes a member, stays unauthenticated until it has sent all, or is dropped.
+  // Reads from an unauthenticated client. The client becomes a member, stays unauthenticated until
+  // it has sent everything, or is dropped.
   void hear_stranger(std::size_t number) {
     Client& client = strangers_[number];
     char bytes[kNonceBytes + kProofBytes];
@@ -183,7 +186,7 @@ class Keeper final : public Store {
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(number));
   }
 
-  // False if the connection has ended, or the message is malformed.
+  // Serves a member. False if the connection has ended or the message is malformed.
   bool serve_member(Client& client) {
     if (!client.out.empty()) {
       if (!flush(client)) return false;
@@ -204,7 +207,7 @@ class Keeper final : public Store {
     return true;
   }
 
-  // Sends as much as possible; false if the connection broke.
+  // Sends as much as possible. False if the connection broke.
   static bool flush(Client& client) {
     while (!client.out.empty()) {
       const ssize_t count = send(client.socket.get(), client.out.data(), client.out.size(),
@@ -218,7 +221,7 @@ class Keeper final : public Store {
     return true;
   }
 
-  // False if no whole request has arrived. Throws for a malformed one.
+  // Answers a request. False if no complete request has arrived. Throws for a malformed request.
   bool answer(Client& client) {
     std::size_t at = 1;
     std::string key, value;
@@ -262,7 +265,7 @@ class Keeper final : public Store {
         client.rank = -1;
         return "";
     }
-    fail("the store knows no operation ", static_cast<int>(operation));
+    fail("the store has no operation ", static_cast<int>(operation));
   }
 
   Texts texts_;

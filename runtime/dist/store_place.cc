@@ -40,7 +40,7 @@ UnixAddress unix_address(const std::string& job) {
   return of;
 }
 
-// Always true over TCP, which does not tell.
+// True if the peer is the same user. Always true over TCP, which cannot tell.
 bool is_same_user(const Socket& socket) {
   sockaddr_storage own{};
   socklen_t own_size = sizeof own;
@@ -101,7 +101,8 @@ Socket connect_to_host(const StorePlace& place, std::chrono::milliseconds patien
   return connected;
 }
 
-// Loopback counts only if it was asked for; Debian, for one, maps a host's own name to 127.0.1.1.
+// True for a loopback address. Listens there only on request: Debian, for example, maps a host's
+// own name to 127.0.1.1.
 bool is_loopback(const sockaddr& address) {
   if (address.sa_family == AF_INET)
     return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24U == 127;
@@ -115,7 +116,7 @@ bool means_loopback(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &number) == 1;
 }
 
-// An empty socket on failure, with the reason in errno.
+// Returns an empty socket on failure, with the reason in errno.
 Socket bound_socket(const sockaddr& address, socklen_t size) {
   Socket listening(socket(address.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int off = 0, on = 1;
@@ -132,7 +133,7 @@ Socket bound_socket(const sockaddr& address, socklen_t size) {
   return Socket();
 }
 
-// errno is EADDRNOTAVAIL if `host` is none of this machine's addresses.
+// Sets errno to EADDRNOTAVAIL if `host` is not an address of this machine.
 Socket listen_at_host(const StorePlace& place) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;

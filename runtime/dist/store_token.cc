@@ -23,7 +23,7 @@ constexpr std::size_t kTokenDigits = 32;
 constexpr const char* kTokenVariable = "LOCKSTEP_TOKEN";
 constexpr const char* kTokenFolder = ".config/lockstep";
 
-// Error texts never contain the token: errors end up in logs.
+// Checks the format of a token. Error texts never contain the token, because errors end up in logs.
 void check_token(const std::string& token, const std::string& source) {
   const auto is_digit = [](char c) { return std::strchr("0123456789abcdefABCDEF", c) && c != 0; };
   check(token.size() == kTokenDigits && std::all_of(token.begin(), token.end(), is_digit), source,
@@ -37,7 +37,7 @@ std::string in_small_letters(std::string token) {
   return token;
 }
 
-// "" if there is none.
+// Returns the token in a file, "" without the file.
 std::string token_in(const std::string& path) {
   const store_wire::Socket file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {

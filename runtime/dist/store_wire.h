@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protocol between the store's keeper and its clients. A request is an operation, a key and a
-// value; a reply is whether and what was found, or why nothing was done. Lengths are sent in native
-// byte order: all hosts of a run are little-endian.
+// value. A reply is a Found and a text: the value found, or the reason that nothing was done.
+// Lengths are sent in native byte order: all hosts of a run are little-endian.
 //
-// Over TCP a handshake first proves that both have the run's token (store_token.h): the keeper
-// sends its nonce, the client its own nonce and its proof, the keeper its proof, or zeros as a
+// Over TCP a handshake first proves that both sides have the run's token (store_token.h). The
+// keeper sends its nonce, the client its nonce and its proof, the keeper its proof, or zeros as a
 // refusal.
 #pragma once
 
@@ -19,11 +19,11 @@ namespace lockstep::store_wire {
 enum class Operation : char { set, add, get, stand_for, leave };
 enum class Found : char { nothing, it, refusal };
 
-// Limits of what a store holds, and so of what one message can make it buffer.
+// Limits of a store's contents, and so of the bytes that one message can make it buffer.
 constexpr std::size_t kLongestKey = 256;
 constexpr std::size_t kLongestValue = std::size_t{1} << 20U;  // addresses of 7,000 ranks
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
-// Throws naming the key and the part that is too long.
+// Throws, naming the key and the part that is too long.
 void check_sizes(const std::string& key, const std::string& value);
 
 class Socket {
@@ -44,10 +44,10 @@ class Socket {
 };
 
 void append(std::string& message, const std::string& part);
-// Takes one part off `bytes` at `at`; false if it has not arrived completely. Throws if its
-// declared length exceeds `longest`.
+// Reads one part of `bytes` at `at`. False if it has not arrived completely. Throws if its declared
+// length exceeds `longest`.
 bool take(const std::string& bytes, std::size_t& at, std::string& part, std::size_t longest);
-// False if the connection broke or timed out; errno says why.
+// Returns false if the connection broke or timed out; errno has the reason.
 bool send_all(int socket, const std::string& bytes);
 
 }  // namespace lockstep::store_wire

@@ -44,7 +44,7 @@ Watch::~Watch() {
   thread_.join();
   try {
     show_life();
-  } catch (const std::exception&) {  // nobody can be told
+  } catch (const std::exception&) {  // no process can be informed
   }
 }
 
@@ -70,7 +70,8 @@ const Watch::Waiting* Watch::foremost() const {
 }
 
 void Watch::stop(const std::string& what, int peer, const std::string& seen) {
-  // A process that ends tells why before its connections break; if it is killed, rank 0 notices.
+  // A process that ends announces the reason before its connections break. If it is killed, rank 0
+  // notices.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kRumour, [&] { return failure_.has_value(); });
   lock.unlock();
@@ -147,7 +148,7 @@ std::string Watch::find_culprit(int peer) {
     return !now[at] || (before[at] && before[at]->beat == now[at]->beat);
   };
   const auto first_silent = [&] { return std::find_if(members_.begin(), members_.end(), silent); };
-  // Asks again only those not heard from yet, and only while there are any.
+  // Reads again only signs of silent processes, and only while there are any.
   for (auto end = Clock::now() + kSilence;
        first_silent() != members_.end() && Clock::now() < end;) {
     std::this_thread::sleep_for(kLook);
@@ -173,7 +174,8 @@ std::string Watch::find_culprit(int peer) {
   return "the ranks wait for each other";
 }
 
-// The first process missing where all should meet: in an earlier step, or not waiting.
+// Returns the first process that is missing where all should meet: in an earlier step, or not
+// waiting.
 std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) {
   uint64_t step = 0;
   for (const auto& sign : signs) step = std::max(step, sign->step);
@@ -210,7 +212,7 @@ void Watch::blame(const Failure& failure) {
     const auto first = store_.get(kFailed);
     learn(first ? failure_stored(*first) : failure);
   } catch (const std::exception& error) {
-    learn({error.what()});  // without the store there is no reason to agree on
+    learn({error.what()});  // without the store the processes cannot agree on a reason
   }
 }
 

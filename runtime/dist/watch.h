@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watch: the health of the other processes of a run. It sends this process's heartbeats with what
-// it waits for, notices when another process ends, and finds the culprit when a wait times out. The
-// first process that knows writes the reason into the store; all end with it.
+// Watch: the health of the other processes of a run. The watch sends heartbeats of this process
+// with the message it waits for, notices when another process ends, and finds the culprit when a
+// wait times out. The first process that finds the reason writes it into the store; all processes
+// end with this reason.
 #pragma once
 
 #include <atomic>
@@ -39,7 +40,7 @@ class Watch {
 
   void at_step(uint64_t step) { step_ = step; }
 
-  // In place of a peer: the wait is for all processes.
+  // Used as a peer: the wait is for all processes.
   static constexpr int kEverybody = -2;
 
   // While it lives, the calling thread waits for a message or for all processes.
@@ -59,24 +60,24 @@ class Watch {
     Interruptible& wait_;
   };
 
-  // Ends a wait that was interrupted, or whose connection to `peer` broke. Waits a moment for the
-  // run's failure; if no process has told one, makes `seen` the failure (by default, that the
-  // connection broke). Throws it.
+  // Ends a wait that was interrupted, or that lost its connection to `peer`. Waits a moment for the
+  // run's failure. If no process has announced a failure, announces `seen` (by default, that the
+  // connection broke). Throws the failure.
   [[noreturn]] void stop(const std::string& what, int peer, const std::string& seen = "");
-  // Announces that this process ends for that reason.
+  // Announces that this process ends, with the reason.
   void give_up(const std::string& why);
 
  private:
   struct Failure {
     std::string text;
-    bool is_error = false;  // a process ended by an error of its own; false: a process was lost
+    bool is_error = false;  // true: a process ended by its own error; false: a process was lost
   };
   static std::string stored(const Failure& failure);
   static Failure failure_stored(const std::string& text);
 
   static constexpr int kNobody = -1;
-  static constexpr int kLeft = -3;  // in the last heartbeat of a process that is ending
-  struct Sign {                     // a heartbeat, as the store holds it
+  static constexpr int kLeft = -3;  // used in the last heartbeat of a process that ends
+  struct Sign {                     // a heartbeat, as stored
     uint64_t beat = 0;
     uint64_t step = 0;
     int waits_for = kNobody;
@@ -86,7 +87,7 @@ class Watch {
   void look();
   void show_life();
   std::optional<Sign> sign_of(int rank);
-  // The wait to report first: one for a message says more than one for all processes.
+  // Returns the wait to report: a wait for a message before a wait for all processes.
   const Waiting* foremost() const;
   std::string find_culprit(int peer);
   std::string find_absentee(const std::vector<std::optional<Sign>>& signs);
@@ -102,7 +103,7 @@ class Watch {
   std::atomic<uint64_t> step_{0};
   uint64_t beat_ = 0;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::optional<Failure> failure_;
   std::vector<const Waiting*> waits_;

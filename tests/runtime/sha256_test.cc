@@ -56,7 +56,7 @@ TEST(Sha256, NamesAFileThatLeavesItOut) {
       std::exit(2);
     }
   };
-  EXPECT_EXIT(ask(), ::testing::ExitedWithCode(2), "computes no SHA-256.*OPENSSL_CONF");
+  EXPECT_EXIT(ask(), ::testing::ExitedWithCode(2), "cannot compute SHA-256.*OPENSSL_CONF");
 }
 
 }  // namespace
