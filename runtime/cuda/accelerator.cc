@@ -31,14 +31,14 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Host functions in a stream. No exception may escape into CUDA's thread.
+// A host function in a stream. No exception may escape into CUDA's thread.
 struct HostCall {
   std::function<void()> work;
   class CudaQueue* queue = nullptr;
   bool once = true;
 };
 
-// Host calls recorded by this thread; a graph runs them many times.
+// Host calls that this thread records; a graph runs them many times.
 thread_local std::deque<HostCall>* recorded_calls = nullptr;
 
 class CudaQueue final : public Queue {
@@ -125,7 +125,7 @@ class CudaRecording final : public Recording {
     const cudaError_t ended = cudaStreamEndCapture(root.stream(), &graph);
     if (failure) {
       if (graph) cudaGraphDestroy(graph);
-      cudaGetLastError();  // `failure` tells why the recording broke off
+      cudaGetLastError();  // clears the error: `failure` has the reason
       std::rethrow_exception(failure);
     }
     check_cuda(ended, "a recording");
@@ -136,7 +136,7 @@ class CudaRecording final : public Recording {
   ~CudaRecording() override {
     if (!graph_) return;
     cudaGraphExecDestroy(graph_);
-    cudaStreamSynchronize(root_.stream());  // a replay under way still makes the calls
+    cudaStreamSynchronize(root_.stream());  // a running replay still makes the calls
   }
   void replay() override {
     root_.native();
@@ -172,8 +172,8 @@ class CudaAccelerator final : public Accelerator {
     }
     Memory memory(static_cast<std::byte*>(data), {[](void* at) { cudaFree(at); }});
     check_cuda(cudaMemset(data, static_cast<int>(fill), size), "filling memory");
-    check_cuda(cudaDeviceSynchronize(), "filling memory");  // streams do not wait for the default
-                                                            // stream
+    check_cuda(cudaDeviceSynchronize(), "filling memory");  // our streams do not wait for the
+                                                            // default stream
     return memory;
   }
 
@@ -188,8 +188,8 @@ class CudaAccelerator final : public Accelerator {
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "a copy");
-    // From pageable memory it returns before the copy has landed, and our streams do not wait for
-    // the default one.
+    // cudaMemcpy from pageable memory returns before the copy has landed, and our streams do not
+    // wait for the default stream.
     check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "a copy");
   }
 
@@ -240,7 +240,7 @@ void require_reach(Device from, Device to) {
   const int here = cuda_accelerator().devices();
   int possible = 1;
   if (from == to || from.index >= here || to.index >= here) return;
-  check_cuda(cudaDeviceCanAccessPeer(&possible, from.index, to.index), "asking for a peer");
+  check_cuda(cudaDeviceCanAccessPeer(&possible, from.index, to.index), "a query for peer access");
   check(possible, from, " cannot access the memory of ", to,
         "; sum over them with --all-reduce nccl");
 }

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Lives as long as the program. Without a driver it has no devices.
+// Returns the accelerator, which lives as long as the program. Without a driver it has no devices.
 Accelerator& cuda_accelerator();
 
 // Throws if both devices exist but one cannot access the memory of the other.

@@ -14,10 +14,10 @@ std::string version_text(int version) { return join(version / 1000, ".", version
 
 std::string why_no_gpu(int driver, int build, const std::string& error) {
   if (driver == 0) return "no driver";
-  // A driver serves all minor versions of its CUDA and of earlier ones.
+  // A driver supports all minor versions of its CUDA version and earlier CUDA versions.
   if (driver / 1000 < build / 1000)
     return join("the driver is too old: it is for CUDA ", version_text(driver),
-                ", this build needs CUDA ", version_text(build), "'s, ",
+                ", but this build needs a driver for CUDA ", version_text(build), ": version ",
                 build / 1000 >= 13 ? "580" : "525", " or later");
   return error;
 }
@@ -28,7 +28,7 @@ std::string why_no_gpu() {
   if (status == cudaSuccess && devices > 0) return "";
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&build);
-  cudaGetLastError();  // or the next launch would report it
+  cudaGetLastError();  // clears the error, which the next launch would report
   return why_no_gpu(driver, build, status == cudaSuccess ? "none" : cudaGetErrorString(status));
 }
 

@@ -24,7 +24,8 @@ SharedLibrary::Address SharedLibrary::operator[](const char* function) const {
         "); install it, or add its folder to LD_LIBRARY_PATH; see `lockstep doctor`");
   void* address = dlsym(handle_, function);
   check(address != nullptr, file_, " has no function ", function,
-        ": it is older than the one that Lockstep was built with; install ", title_, " or later");
+        ": it is older than the version that Lockstep was built with; install ", title_,
+        " or later");
   return {address};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's larger libraries, loaded on first use, so that the binary starts, and everything else
-// works, on machines without them.
+// CUDA's larger libraries, loaded on first use, so that the binary works without them on other
+// machines.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace lockstep {
 
-// A table of functions has a line for each:  decltype(ncclSend)* send = library["ncclSend"];
+// A table of functions has a line for each function:  decltype(ncclSend)* send =
+// library["ncclSend"];
 class SharedLibrary {
  public:
-  // Tries the files in turn. `title`: the library's usual name, and a version to install.
+  // Tries the files in order. `title`: the library's usual name, and a version to install.
   SharedLibrary(std::string title, const std::vector<std::string>& files);
 
   bool found() const { return handle_ != nullptr; }
 
-  // Becomes a pointer to a function of the type that the place of use has.
+  // Converts to a pointer to a function, of the type that the context needs.
   struct Address {
     void* value;
     template <class Function>

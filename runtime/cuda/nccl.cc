@@ -44,7 +44,7 @@ const Api& api() {
   return loaded;
 }
 
-// Calls of a member that may be kept waiting by others return before they are done.
+// Non-blocking members return from calls before the calls are done (ncclInProgress).
 void check_nccl(int result, const char* what, ncclComm_t of = nullptr) {
   if (result != ncclSuccess && result != ncclInProgress)
     fail("NCCL: ", what, ": ", api().text_of(static_cast<ncclResult_t>(result)), ": ",
@@ -56,7 +56,7 @@ constexpr TypeName<ncclDataType_t> kTypes[] = {
     {DType::bfloat16, ncclBfloat16}, {DType::int32, ncclInt32},     {DType::int64, ncclInt64}};
 ncclDataType_t nccl_type(DType type) { return name_in(kTypes, type, "NCCL"); }
 
-// This process's GPU in exchanges with all processes.
+// This process's GPU in the group of all processes.
 class ProcessLinks final : public DeviceLinks {
  public:
   ProcessLinks(Comm& comm, Device device) : device_(device) {
@@ -67,7 +67,7 @@ class ProcessLinks final : public DeviceLinks {
     std::memcpy(id.internal, shared.data(), sizeof id.internal);
     check_cuda(cudaSetDevice(device.index), "choosing a device");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // a missing process must not block this one for ever
+    config.blocking = 0;  // a missing process must not block this process forever
     ncclComm_t handle = nullptr;
     const auto begun = api().join_group(&handle, comm.size(), id, comm.rank(), &config);
     check_nccl(begun, "joining the other processes");

@@ -17,8 +17,8 @@ struct ncclComm;
 
 namespace lockstep {
 
-// One GPU's membership in a group of GPUs. All members make the same calls in the same order,
-// inside a group of calls (below); they are put into streams at its end.
+// A GPU's membership in a group of GPUs. All members make the same calls in the same order, inside
+// a group of calls (below). The calls are put into streams at the end of the group.
 class NcclMember {
  public:
   NcclMember(ncclComm* handle, int rank, int size) : handle_(handle), rank_(rank), size_(size) {}
@@ -30,12 +30,12 @@ class NcclMember {
 
   void send(const void* data, std::size_t bytes, int peer, cudaStream_t stream);
   void receive(void* data, std::size_t bytes, int peer, cudaStream_t stream);
-  // The sum over all members, in NCCL's order, on each.
+  // Writes the sum over all members, in NCCL's order, on each member.
   void sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream);
-  // A copy of the data of member `root` on each. `from` is read there only.
+  // Copies the data of member `root` to each member. Only `root` reads `from`.
   void broadcast(const void* from, void* to, std::size_t bytes, int root, cudaStream_t stream);
 
-  // True if all enqueued work is done; throws its error.
+  // True if all calls have been taken; throws their error.
   bool settled() const;
   void abort();
 
@@ -46,17 +46,17 @@ class NcclMember {
   int rank_, size_;
 };
 
-// Runs its calls as one group. It is closed if one throws, so that the next group is not a part of
-// it; of a group in which a call failed, NCCL does nothing.
+// Runs calls as one group. The group is closed if a call throws, so that the next group does not
+// include it. NCCL does nothing for a group with a failed call.
 void in_nccl_group(const std::function<void()>& calls);
 
-// The member on `device` of the group of those GPUs, all in this process. Kept until the program
-// ends.
+// Returns the member on `device` of the group of `devices`, all in this process. Kept until the
+// program ends.
 NcclMember& nccl_member(const std::vector<Device>& devices, Device device);
 
-// This process's member of the group of all processes, each with one GPU. Owned by `comm`.
+// Returns this process's member of the group of all processes, each with one GPU. Owned by `comm`.
 NcclMember& nccl_member(Comm& comm, Device device);
-// Runs its calls as one group, and waits until NCCL has taken them.
+// Runs calls as one group and waits until NCCL has taken them.
 void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& calls);
 
 bool nccl_is_there();

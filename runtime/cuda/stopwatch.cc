@@ -50,7 +50,7 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes, std::span<const std::byte> pattern
   } else {
     check_cuda(cudaMemcpy(at, pattern.data(), filled, cudaMemcpyDefault), "filling memory");
   }
-  while (filled < size) {  // whole patterns so far, hence what follows repeats it, too
+  while (filled < size) {  // copies whole patterns, so the rest repeats the pattern, too
     const std::size_t more = std::min(filled, size - filled);
     check_cuda(cudaMemcpy(at + filled, at, more, cudaMemcpyDefault), "filling memory");
     filled += more;

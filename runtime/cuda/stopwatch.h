@@ -15,7 +15,7 @@ namespace lockstep {
 // Memory of the current device.
 class DeviceBuffer {
  public:
-  // Repeats the bytes of `pattern`; without any, zeroes.
+  // Repeats the bytes of `pattern`; zeros without a pattern.
   explicit DeviceBuffer(std::size_t bytes, std::span<const std::byte> pattern = {});
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
@@ -25,12 +25,12 @@ class DeviceBuffer {
   void* data_ = nullptr;
 };
 
-// The time of a run, in seconds: the median of several measurements after a first run, each of so
-// many runs in a row that marks and launches matter little.
+// Returns the seconds of a run: the median of several measurements after a first run. A measurement
+// makes enough runs in a row that events and launches matter little.
 double seconds_on_device(const std::function<void(cudaStream_t)>& work);
 
-// The time of work that needs so much memory. Empty if there is not so much or if the work fails;
-// CUDA then keeps no error of it, which the next launch would report as its own.
+// Returns the seconds of work that needs `workspace` bytes. Returns nothing if the memory is not
+// available or the work fails; clears CUDA's error, which the next launch would report.
 std::optional<double> seconds_if_it_runs(
     std::size_t workspace, const std::function<void(cudaStream_t, void* workspace)>& work);
 

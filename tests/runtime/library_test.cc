@@ -31,8 +31,8 @@ TEST(SharedLibrary, ThatIsAbsentIsNamed) {
 TEST(SharedLibrary, ThatIsTooOldIsNamed) {
   const SharedLibrary old("the C library 9.1", {"libc.so.6"});
   expect_error([&] { old["of_tomorrow"]; },
-               "libc.so.6 has no function of_tomorrow: it is older than the one that Lockstep was "
-               "built with; install the C library 9.1 or later");
+               "libc.so.6 has no function of_tomorrow: it is older than the version that Lockstep "
+               "was built with; install the C library 9.1 or later");
 }
 
 }  // namespace
