@@ -12,8 +12,8 @@ namespace {
 
 bool said_by_user() { return std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"); }
 
-// Those of this process if `threads` need them all. With cores to spare, the scheduler finds one
-// that is free.
+// Returns the process's cores if `threads` need all of them. With cores to spare, the scheduler
+// finds a free core.
 std::vector<int> cores_for(int threads) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return {};
@@ -48,7 +48,7 @@ void Neighbours::look() {
 void Neighbours::look(SharedCores::Time now, const CoreTimes& so_far) {
   if (!wanted_) return;
   there_ = judge_.look(now, so_far);
-  if (so_far.ran > 0) ++looks_;  // else this kernel does not count
+  if (so_far.ran > 0) ++looks_;  // otherwise this kernel does not count
 }
 
 Team::Manner Neighbours::manner_of(int worker) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry points of libgomp that oneDNN calls. A program's definitions come before a library's,
-// so within a ThreadLimit, as in a step, oneDNN's parallel regions run on the calling thread's
-// team, and a replica has one set of threads. Elsewhere, as in a program's own OpenMP regions,
-// libgomp answers.
+// The entry points of libgomp that oneDNN calls. A program's definitions come before a library's.
+// So within a ThreadLimit, as in a step, oneDNN's parallel regions run on the calling thread's
+// team, and a replica has one set of threads. Elsewhere, such as in a program's own OpenMP regions,
+// calls go to libgomp.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -24,11 +24,11 @@ namespace {
 using lockstep::PlaceInTeam;
 using lockstep::Team;
 
-thread_local int limit_here = 0;  // none
+thread_local int limit_here = 0;  // no limit
 thread_local bool fine_here = false;
 
-// Shares that oneDNN makes for this thread. Far more than any machine's threads need would only
-// make them small.
+// Returns the number of shares that oneDNN makes for this thread. Limited, because more shares than
+// threads need would only make them small.
 int shares_here() {
   constexpr int kForEach = 8, kMost = 32;
   if (!fine_here || limit_here <= 1) return limit_here;
@@ -50,7 +50,7 @@ void run_region(void* data, int, int) {
   region.function(region.data);
 }
 
-// A region within another one, or of one share.
+// Runs a region within another region, or a region of one share.
 void run_alone(const Region& region) {
   PlaceInTeam& place = lockstep::place_in_team();
   const PlaceInTeam before = place;
@@ -63,7 +63,7 @@ void run_alone(const Region& region) {
 
 namespace lockstep {
 
-// libgomp hears it too, for what else asks it.
+// Also sets the limit in libgomp, for other code that reads it.
 ThreadLimit::ThreadLimit(int threads)
     : before_(std::exchange(limit_here, 0)), before_in_libgomp_(omp_get_max_threads()) {
   limit_here = std::max(1, threads);
@@ -93,13 +93,13 @@ void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsign
   Region region{function, data};
   const int shares = threads ? static_cast<int>(threads) : shares_here();
   if (inside || shares <= 1) return run_alone(region);
-  // Fine shares need not have a thread each.
+  // Fine shares do not need a thread each.
   const int members = fine_here ? std::min(shares, limit_here) : shares;
   Team& team = Team::of_this_thread();
   try {
     team.grow(members);
   } catch (const std::exception& error) {
-    // Shares that wait for each other cannot run otherwise, and oneDNN takes no exceptions.
+    // Shares that wait for each other need all threads, and oneDNN cannot handle exceptions.
     std::fprintf(stderr, "lockstep: %d threads could not be started: %s\n", members, error.what());
     std::abort();
   }

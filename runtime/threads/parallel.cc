@@ -34,7 +34,7 @@ void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void*
     try {
       team.grow(threads);
     } catch (const std::system_error&) {
-      // The caller does all of it.
+      // The caller does all the work.
     }
   }
   Ranges all{count, body, context};

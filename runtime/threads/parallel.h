@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replica's threads, on which our own loops and oneDNN's run (team.h, openmp.cc).
+// A replica's threads, which run our loops and oneDNN's (team.h, openmp.cc).
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-// While it lives, the number of threads for kernels that this thread runs: oneDNN's take it from
-// here, and parallel_for's callers hand it over. Kernels use no OpenMP of their own.
+// Sets, while it lives, the number of threads of kernels that this thread runs. oneDNN reads the
+// number here; callers of parallel_for pass it. Kernels do not use OpenMP directly.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
@@ -22,8 +22,8 @@ class ThreadLimit {
 
 int threads_of_this_thread();
 
-// While it lives, oneDNN cuts what this thread makes and runs into several shares for each thread,
-// which threads take as they come. For primitives whose shares do not wait for each other.
+// While it lives, oneDNN splits the work of this thread into several shares per thread, which
+// threads claim dynamically. For primitives with shares that do not wait for each other.
 class FineShares {
  public:
   FineShares();
@@ -40,9 +40,9 @@ void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void*
 }  // namespace detail
 
 // Calls body(slot, begin, end) over pieces of [0, count), each at least `grain` long, on at most
-// `threads` threads, which take pieces as they come. Calls with the same slot, one of [0, threads),
-// follow each other: each slot may have memory of its own to work in. Every index is visited once;
-// results must not depend on which slot does it. Allocates nothing.
+// `threads` threads, which claim pieces dynamically. Calls with the same slot in [0, threads) never
+// overlap, so each slot may have private working memory. Every index is visited once; results must
+// not depend on the slot. Allocates nothing.
 template <class Body>
 void parallel_for_slots(int64_t count, int64_t grain, int threads, const Body& body) {
   if (threads <= 1 || count <= grain) {
@@ -57,14 +57,14 @@ void parallel_for_slots(int64_t count, int64_t grain, int threads, const Body& b
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-// The same for a body(begin, end) that needs no such memory.
+// Calls body(begin, end), which needs no working memory, like parallel_for_slots().
 template <class Body>
 void parallel_for(int64_t count, int64_t grain, int threads, const Body& body) {
   parallel_for_slots(count, grain, threads,
                      [&](int, int64_t begin, int64_t end) { body(begin, end); });
 }
 
-// One thread reads and writes at a fraction of what a machine's memory can.
+// Copies on several threads: one thread uses only a fraction of the memory bandwidth.
 inline void parallel_copy(void* to, const void* from, std::size_t bytes, int threads) {
   constexpr int64_t kGrain = 1 << 20;
   parallel_for(static_cast<int64_t>(bytes), kGrain, threads, [=](int64_t begin, int64_t end) {

@@ -12,13 +12,14 @@
 namespace lockstep {
 namespace {
 
-constexpr int kLinksOfFolder = 2;  // besides one for each thread
+constexpr int kLinksOfFolder = 2;  // besides one per thread
 constexpr int64_t kSharedPart = 20;
 constexpr int64_t kQuietPart = 40;
 constexpr int kQuietLooks = 5;
-constexpr int64_t kTooLittle = 10'000'000;  // nanoseconds of threads, to judge by
+constexpr int64_t kTooLittle = 10'000'000;  // minimum of thread time, in nanoseconds
 
-// "time run, time waited, slices"; false if the thread has ended. (A scanf is slow when cold.)
+// Parses "time run, time waited, slices". False if the thread has ended. (A scanf is slow when
+// cold.)
 bool add_times(int file, CoreTimes& sum) {
   char text[100];
   const ssize_t bytes = pread(file, text, sizeof(text), 0);
@@ -84,7 +85,7 @@ std::optional<CoreTimes> CoreClock::read_all(int listed) {
     else
       ::close(file);
   }
-  // A thread without an open file would be left out as long as their number stays the same.
+  // A thread without an open file would be missed as long as the number of threads stays the same.
   if (open_ != listed) close_all();
   if (!any) return std::nullopt;
   return sum;
@@ -92,12 +93,12 @@ std::optional<CoreTimes> CoreClock::read_all(int listed) {
 
 bool SharedCores::look(Time now, const CoreTimes& so_far) {
   next_ = now + kBetween;
-  // A thread that ended took its times with it: nothing can be said this time.
+  // The times of a thread that ended are missing: no judgement this time.
   const bool comparable = last_ && so_far.ran >= last_->ran && so_far.waited >= last_->waited;
   const CoreTimes before = comparable ? *last_ : so_far;
   const int64_t waited = so_far.waited - before.waited;
   const int64_t all = so_far.ran - before.ran + waited;
-  if (comparable && all < kTooLittle) return shared_;  // adds up until the next look
+  if (comparable && all < kTooLittle) return shared_;  // accumulates until the next look
   last_ = so_far;
   if (!comparable) return shared_;
   quiet_ = waited * kQuietPart < all ? quiet_ + 1 : 0;

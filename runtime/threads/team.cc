@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kShortTurns = 100;
 
-// The turns of a loop that a thread without work makes before it sleeps.
+// Returns the number of spins of a thread without work before it sleeps.
 int long_turns() {
   static const int turns = [] {
     constexpr int kTurns = 100'000;  // some milliseconds
@@ -31,7 +31,7 @@ int long_turns() {
   return turns;
 }
 
-// A member's shares that nobody has begun, and the round that they belong to.
+// A member's shares that no thread has begun, and their round.
 struct Unbegun {
   uint32_t round;
   uint16_t begin, end;
@@ -48,7 +48,7 @@ struct Unbegun {
 struct alignas(64) Team::Member {
   int number = 0;
   std::atomic<uint64_t> unbegun{0};
-  alignas(64) std::atomic<int> calls{0};  // to work
+  alignas(64) std::atomic<int> calls{0};  // counts calls to work
 };
 
 PlaceInTeam& place_in_team() {
@@ -79,7 +79,7 @@ void Team::end_others() {
 
 void Team::grow(int threads) {
   if (this->threads() >= threads) return;
-  end_others();  // they look at all_, which changes
+  end_others();  // they read all_, which changes
   while (static_cast<int>(all_.size()) < threads) {
     all_.push_back(std::make_unique<Member>());
     all_.back()->number = static_cast<int>(all_.size()) - 1;
@@ -91,12 +91,12 @@ void Team::grow(int threads) {
     end_others();
     throw;
   }
-  if (!cores_.empty()) place_others();  // they began on their owner's
+  if (!cores_.empty()) place_others();  // they began on the owner's core
 }
 
 namespace {
 
-// The kernel's struct sched_attr, which C libraries have from 2025 on.
+// The kernel's struct sched_attr, which C libraries define since 2025.
 struct Scheduling {
   uint32_t size, policy;
   uint64_t flags;
@@ -105,8 +105,8 @@ struct Scheduling {
   uint64_t runtime, deadline, period;  // nanoseconds
 };
 
-// A thread that wakes up takes its core from a program whose slices are longer, if it has not had
-// its fair part of it yet. Linux before 6.12 ignores this.
+// Requests short time slices. A thread that wakes up then preempts a program with longer slices, if
+// the thread has not yet had its fair part of the core. Linux before 6.12 ignores this.
 void ask_for_short_slices() {
   Scheduling own{};
   if (syscall(SYS_sched_getattr, 0, &own, sizeof(own), 0) != 0 || own.policy != SCHED_OTHER) return;
@@ -118,7 +118,7 @@ void keep_to(pthread_t thread, int core) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(core, &one);
-  pthread_setaffinity_np(thread, sizeof(one), &one);  // else it stays where it may run
+  pthread_setaffinity_np(thread, sizeof(one), &one);  // on failure the thread stays unbound
 }
 
 bool keeps_to(int core) {  // the calling thread
@@ -132,7 +132,7 @@ bool keeps_to(int core) {  // the calling thread
 void Team::begin(const Manner& manner) {
   if (!std::ranges::equal(cores_, manner.cores)) {
     end();
-    // Somebody may have moved the process since.
+    // The process may have been moved since.
     const bool known =
         pthread_getaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_) == 0 &&
         std::ranges::all_of(manner.cores, [this](int core) { return CPU_ISSET(core, &anywhere_); });
@@ -146,7 +146,8 @@ void Team::begin(const Manner& manner) {
   owners_turns_ = manner.short_waits && cores_.empty() ? kShortTurns : long_turns();
 }
 
-// Threads that the owner starts would inherit its core. If somebody has moved it since, it stays.
+// Unbinds the owner, because threads that it starts would inherit its core. If the owner was moved
+// meanwhile, leaves it.
 void Team::end() {
   if (!cores_.empty() && keeps_to(cores_[0]))
     pthread_setaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_);
@@ -162,7 +163,7 @@ void Team::place_others() {
       pthread_setaffinity_np(others_[k].native_handle(), sizeof(anywhere_), &anywhere_);
 }
 
-// Until value differs from `seen`.
+// Waits until value differs from `seen`: spins, then sleeps.
 void Team::wait_while(const std::atomic<int>& value, int seen, int turns) {
   for (int turn = turns; turn > 0; --turn) {
     if (value.load(std::memory_order_acquire) != seen) return;
@@ -171,7 +172,7 @@ void Team::wait_while(const std::atomic<int>& value, int seen, int turns) {
   value.wait(seen, std::memory_order_acquire);
 }
 
-// A barrier of OpenMP.
+// An OpenMP barrier.
 void Team::barrier() {
   const PlaceInTeam place = place_in_team();
   if (place.shares == 1) return;
@@ -200,11 +201,11 @@ void Team::serve(Member& member) {
   }
 }
 
-// What a member reads of a round's work is that round's: nothing of it changes before all shares
-// have ended, and it has taken one.
+// Takes one of `from`'s shares. A member that has taken a share reads the work of the current
+// round, which does not change before all shares have ended.
 //
-// A member that an earlier round called may come during a round for fewer threads and must take
-// none of its shares. It reads the size between the shares and their exchange, which fails if
+// A member called by an earlier round may arrive during a round for fewer threads and must not take
+// a share. So it reads the size between reading and exchanging the shares; the exchange fails if
 // another round has begun meanwhile.
 bool Team::take(int me, Member& from, int& share) {
   uint64_t seen = from.unbegun.load(std::memory_order_acquire);

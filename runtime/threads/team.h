@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that share a kernel's work with the thread that runs it. Work comes in numbered
-// shares. Each thread begins with its own, a run of neighbours, and then takes what others have not
-// begun. So a thread that another program keeps from its core holds up the share that it has in
-// hand, and nothing else; it need not even wake up for a run to end. Which thread does a share
-// changes no bit.
+// The threads that share a kernel's work with the calling thread. Work comes in numbered shares.
+// Each thread begins with its own range of shares and then steals shares that others have not
+// begun. So a preempted thread delays only the share that it is working on, and it need not even
+// wake up for a run to end. The thread that runs a share does not change any bit.
 #pragma once
 
 #include <sched.h>
@@ -21,7 +20,8 @@ class Team {
  public:
   using Work = void (*)(void* data, int share, int shares);
 
-  // The team of the calling thread, which lives as long as the thread. At first it has no others.
+  // Returns the team of the calling thread, which lives as long as the thread. It starts without
+  // helpers.
   static Team& of_this_thread();
 
   Team();
@@ -29,23 +29,25 @@ class Team {
   Team(const Team&) = delete;
 
   struct Manner {
-    bool short_waits = false;    // before threads sleep, but those of an owner with a core
-    std::span<const int> cores;  // that threads keep to, one each; empty: wherever they may run
+    bool short_waits = false;    // Helpers spin only briefly before sleeping. The owner keeps
+                                 // spinning if it has its own core.
+    std::span<const int> cores;  // cores to bind threads to, one each; empty: unbound
   };
-  // How threads behave until end() or another begin(). What `cores` sees must live as long.
+  // Sets the behaviour of threads until end() or another begin(). The array behind `cores` must
+  // live as long.
   void begin(const Manner& manner);
   void end();
 
-  // Starts what is missing. Throws std::system_error, and then has no others.
+  // Starts missing threads. Throws std::system_error, and then has no helpers.
   void grow(int threads);
   int threads() const { return 1 + static_cast<int>(others_.size()); }
 
-  // Calls work(data, share, shares) for every share, on the first `threads` threads of the team at
-  // most, and returns when all have ended. Work must not throw. Shares may wait for each other if
-  // there are no more of them than threads.
+  // Calls work(data, share, shares) for every share, on at most the first `threads` threads of the
+  // team. Returns when all shares have ended. Work must not throw. Shares may wait for each other
+  // if there are no more shares than threads.
   void run(int shares, int threads, Work work, void* data);
 
-  // Within a share: waits until all shares are here.
+  // Waits, within a share, until all shares have arrived.
   static void barrier();
 
  private:
@@ -59,15 +61,15 @@ class Team {
   static void wait_while(const std::atomic<int>& value, int seen, int turns);
   void place_others();
 
-  std::vector<std::unique_ptr<Member>> all_;  // the owner's first
+  std::vector<std::unique_ptr<Member>> all_;  // the first is the owner
   std::vector<std::thread> others_;
   std::atomic<int> size_{1};
 
-  std::atomic<int> turns_;  // of waits of the others
+  std::atomic<int> turns_;  // spins of helpers
   int owners_turns_;
   std::span<const int> cores_;
   std::vector<int> cores_of_others_;
-  cpu_set_t anywhere_{};  // where threads may run
+  cpu_set_t anywhere_{};  // cores that threads may run on
 
   struct Round {
     Work work;
@@ -81,7 +83,7 @@ class Team {
   alignas(64) std::atomic<int> left_{0};  // shares of this round that have not ended
 };
 
-// Where the calling thread is: within a share of a team's work, or not.
+// The position of the calling thread: inside a share of a team's work, or outside.
 struct PlaceInTeam {
   Team* team = nullptr;
   int share = 0, shares = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether threads can be started, asked before they are needed: within a step nothing can be said.
+// Checks that threads can be started, before a step needs them: a step could not report the error.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// Starts `count` threads that live at the same time, and ends them. `begun` becomes the number of
-// those started, also if one cannot be and std::thread's exception is thrown.
+// Starts `count` threads that live at the same time, and ends them. `begun` gets the number of
+// started threads, also if std::thread's exception is thrown.
 void try_threads(int64_t count, std::size_t& begun);
 
 }  // namespace lockstep
