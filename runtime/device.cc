@@ -19,7 +19,7 @@ int parse_count(std::string_view text, std::string_view whole) {
   return number;
 }
 
-// Alignments: a cache line on CPUs; on GPUs the assumption of their libraries.
+// Alignments: a cache line on CPUs; the value that GPU libraries assume on GPUs.
 constexpr DeviceInfo kKinds[] = {{.kind = DeviceKind::cpu,
                                   .text = "cpu",
                                   .name = "CPU",
@@ -45,7 +45,7 @@ DeviceKind parse_kind(std::string_view text, std::string_view whole) {
        "' is neither cpu nor gpu; write cpu*2, gpu*8 or gpu:0,gpu:2");
 }
 
-// A number, or `local`: the process's number on its host.
+// Parses a number, or `local`: the process's number on its host.
 int parse_index(std::string_view text, std::string_view whole) {
   if (text != "local") return parse_count(text, whole);
   for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
@@ -84,7 +84,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {
-        check(info_of(kind).is_hardware, "'", text, "': every CPU replica is a device of its own");
+        check(info_of(kind).is_hardware, "'", text, "': every CPU replica is a separate device");
         const int index = parse_index(item.substr(one + 1, star - one - 1), text);
         for (int i = 0; i < count; ++i) devices.push_back({kind, index});
       }

@@ -47,7 +47,7 @@ Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
   }
 }
 
-// The type and shape of a scalar input.
+// Returns the type and shape of a scalar input.
 TensorDesc Feeds::desc_of(std::size_t input) const {
   const TensorType& type = model_.step.type(model_.step.at(model_.inputs[input].values[0]));
   check(type.dtype == DType::float32 && (type.shape.empty() || fits(type.shape, {1})), "'",
@@ -83,7 +83,7 @@ void Feeds::set_part(std::size_t number, const Tensor& rows) {
       !declared.empty() && declared.size() == dims.size() &&
       fits({declared.begin() + 1, declared.end()}, {dims.begin() + 1, dims.end()});
   if (has_rows && !declared[0].known()) return set_share_of_batch(number, rows);
-  // A file may declare its batch size. An empty tensor has no rows to share out.
+  // A file may declare its batch size. An empty tensor has no rows to divide.
   if (has_rows && dims[0] > 0 && declared[0].size() * shares == dims[0])
     return any_open_ || declared[0].size() != fixed_rows_ ? set_equal_parts(number, rows)
                                                           : set_share_of_batch(number, rows);
@@ -133,7 +133,7 @@ void Feeds::set_share_of_batch(std::size_t number, const Tensor& rows) {
   if (batch_ != batch) weigh(batch_ = batch);
 }
 
-// One batch decides the weights of the losses.
+// Throws if inputs have different batch sizes: the batch size determines the weights of the losses.
 void Feeds::check_one_batch() const {
   if (!has(Role::weight)) return;
   std::size_t first = 0;
@@ -141,7 +141,7 @@ void Feeds::check_one_batch() const {
   for (std::size_t i = first + 1; i < batches_.size(); ++i)
     check(batches_[i] == 0 || batches_[i] == batches_[first], "'", model_.inputs[i].feed(),
           "' is fed ", batches_[i], " rows, '", model_.inputs[first].feed(), "' ", batches_[first],
-          "; the losses are weighted by rows, so all inputs of a batch need as many");
+          "; the losses are weighted by rows, so all inputs need the same number of rows");
 }
 
 // Weights each loss by its share of the batch.

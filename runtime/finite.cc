@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-// An exponent of all ones means NaN or infinity. Chunks have a compile-time length, so that the
-// compiler can vectorise.
+// An exponent of all ones means NaN or infinity. Pieces have a compile-time length, so that the
+// compiler vectorises.
 template <class Bits, Bits exponent>
 struct Look {
   static constexpr int64_t kPiece = 1024;

@@ -22,8 +22,8 @@ constexpr std::size_t kWorthAThread = 16 * kHugePage;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes / unit + 1) * unit; }
 
-// Pages of its own, zero until they are touched. Huge ones, where the system gives them, so that a
-// step seldom misses the TLB.
+// Maps private pages, zero until first use. Prefers huge pages, so that a step seldom misses the
+// TLB.
 std::byte* map_pages(std::size_t bytes) {
   void* mapped =
       mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,8 +36,8 @@ std::byte* map_pages(std::size_t bytes) {
   return begin + before;
 }
 
-// The system clears a page when it is first written, which takes longer than the writing: all cores
-// share it.
+// Fills memory on all cores. The system clears a page on its first write, which takes longer than
+// the write.
 void fill_with_all_cores(std::byte* data, std::size_t bytes, std::byte fill) {
   const std::size_t threads = std::clamp<std::size_t>(bytes / kWorthAThread, 1, cpu_cores());
   const std::size_t share = rounded_up(bytes / threads, kHugePage);

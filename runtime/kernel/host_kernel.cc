@@ -58,12 +58,12 @@ Candidate on_host(Candidate candidate, Accelerator& accelerator) {
           }};
 }
 
-// A placeholder for the missing device kernel, so that the plan can say why the host runs the node.
+// A placeholder for the missing device kernel, so that the plan gives the reason for the host.
 Candidate missing() {
   return {"GPU", [](const KernelRequest&) { return "has no kernel for it"; }, nullptr};
 }
 
-// Leaves nodes that ask for the host to its candidates.
+// Refuses nodes with a hint for the host (graph/on_host.h), so that the host's candidates run them.
 Candidate unless_on_host(Candidate candidate) {
   candidate.refuses = [refuses = std::move(candidate.refuses)](const KernelRequest& request) {
     if (asks_for_host(request.node)) return std::string("the graph asks for the host's CPU");

@@ -101,7 +101,7 @@ Layouts KernelTable::wished_layouts(const KernelRequest& request) const {
   const KernelRequest laid = laid_out(request, wished);
   const std::vector<const Candidate*> then = takers_of(laid);
   if (then.empty() || then[0] != takers[0]) return plain;
-  // Preparing is expensive, so only done if another candidate could take over.
+  // Preparing is expensive, so only done if another candidate could be chosen instead.
   if (then.size() > 1 && choose(laid).candidate != takers[0]->name) return plain;
   return wished;
 }

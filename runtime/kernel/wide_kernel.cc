@@ -35,7 +35,7 @@ void narrow(DType type, const void* from, void* to, int64_t count, int threads) 
   with_narrow(type, [&]<class To>() { convert<float, To>(from, to, count, threads); });
 }
 
-// The request in float32, except the contents of its constants.
+// Returns the request in float32, except the contents of its constants.
 KernelRequest described_wide(const KernelRequest& request) {
   KernelRequest wide = request;
   for (std::vector<TensorDesc>* descs : {&wide.in, &wide.out})
@@ -44,7 +44,7 @@ KernelRequest described_wide(const KernelRequest& request) {
   return wide;
 }
 
-// The request in float32; `literals` owns the widened constants.
+// Returns the request in float32; `literals` owns the widened constants.
 KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) {
   KernelRequest wide = described_wide(request);
   for (std::size_t i = 0; i < wide.constants.size(); ++i) {
@@ -100,9 +100,9 @@ class WideKernel final : public Kernel {
   }
 
  private:
-  static constexpr std::size_t kSame = SIZE_MAX;  // not 16 bits: the operand itself
+  static constexpr std::size_t kSame = SIZE_MAX;  // not 16 bits: uses the operand directly
 
-  // `there` has had the same dimensions since the first run, so that none after it allocates.
+  // `there` has the same dimensions in every run, so only the first run allocates.
   static void place(Tensor& there, const Tensor& tensor, std::size_t at, std::byte* workspace) {
     there = tensor;
     if (at == kSame) return;
@@ -117,7 +117,7 @@ class WideKernel final : public Kernel {
   std::vector<Tensor> inputs_, outputs_;
 };
 
-// Refusals read no 16-bit constant, so none is widened for them.
+// Refusals do not read 16-bit constants, so constants are not widened for them.
 Refusal refused_in_float32(const Candidate& candidate) {
   return [refuses = candidate.refuses](const KernelRequest& request) -> std::string {
     if (!any_narrow(request)) return "is for 16-bit floats";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose result is a part of operand 0, at a place that other operands tell. If a plan can,
-// it binds the result to that part of operand 0 at the start of every run: a window that moves.
-// Otherwise the kernel runs, and copies.
+// Kernels whose result is a view into operand 0 at an offset computed from the other operands. When
+// possible the plan rebinds the view before each run instead of copying. Otherwise the kernel runs
+// and copies.
 #pragma once
 
 #include "runtime/kernel.h"
@@ -11,9 +11,9 @@ namespace lockstep {
 class ShowsPart {
  public:
   virtual ~ShowsPart() = default;
-  // Where the part begins in operand 0, in bytes. Throws if it is not within it.
+  // Returns the byte offset of the view in operand 0. Throws if the view is not within it.
   virtual std::size_t place(std::span<const Tensor> in) const = 0;
-  // All places are multiples of this; 0 for a part without bytes.
+  // All offsets are multiples of this number; 0 for a view without bytes.
   virtual std::size_t multiple() const = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a filter's elements lie in tiles, for loops over them in row-major order. A plan's
-// filters fill their tiles; in a kernel's own memory they may not, and no loop visits what is left.
+// Offsets of a filter's elements in a tiled layout, for loops in row-major order. A plan's filters
+// fill their tiles. In a kernel's private memory tiles may be partly filled; no loop visits the
+// padding.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +34,9 @@ class PlacesInTiles {
   int64_t of(int64_t output, int64_t input, int64_t element) const {
     return outputs_[output] + inputs_[input] + element * tile_;
   }
-  int64_t count() const { return count_; }  // of places
+  int64_t count() const { return count_; }  // of elements in all tiles, padding included
 
-  // body(n, place of element first + n), for n in [0, count).
+  // Calls body(n, offset of element first + n), for n in [0, count).
   template <class Body>
   void each(int64_t first, int64_t count, const Body& body) const {
     const auto inputs = static_cast<int64_t>(inputs_.size());
@@ -57,7 +58,7 @@ class PlacesInTiles {
 
  private:
   int64_t plane_, tile_, count_;
-  std::vector<int64_t> outputs_, inputs_;  // the first place of each, relative to the other
+  std::vector<int64_t> outputs_, inputs_;  // offset of each output and input; an element adds both
 };
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// move(place in row-major order, place in tiles), in bytes.
+// Calls move(row-major offset, tiled offset), in bytes, for each element.
 template <class Move>
 void each_element(const TiledFilter& filter, const Move& move) {
   check(filter.dims.size() == 4, "internal: tiles ", filter.tiles,

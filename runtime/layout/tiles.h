@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves filters between tiles and row-major order, in which others read and write filters.
+// Copies filters between tiles and row-major order, which other code reads and writes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// A filter whose elements have `size` bytes.
+// A filter with elements of `size` bytes.
 struct TiledFilter {
   const Dims& dims;
   FilterTiles tiles;
