@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-// Each is in the file of its name, or in gather.cc if some replicas gather for all.
+// Defined in one_node.cc, rechd_bcube.cc, xring.cc, gather.cc, muji.cc and trivial.cc.
 AllReduceAlgorithm collective(), nccl(), rechd(), bcube(), xring(), pscpu(), psgpu(), simple(),
     hierarchical_copy(), muji(), trivial();
 std::vector<AllReduceAlgorithm> algorithms_in_levels();
 
-// In the order that `auto` prefers among equal predicted times.
+// Among equal predicted times, `auto` prefers the first algorithm of this list.
 const std::vector<AllReduceAlgorithm>& all_reduce_algorithms() {
   static const std::vector<AllReduceAlgorithm> all = [] {
     std::vector<AllReduceAlgorithm> list{

@@ -18,7 +18,7 @@ struct Subdivisions {
   std::string name, result;
 };
 
-// Sums each subdivision by a collective of its own.
+// Sums each subdivision by a separate collective.
 Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
                      const Subdivisions& asked) {
   if (asked.count <= 1) return all_reduce(one, {gradient}, attrs, {asked.result}, asked.name)[0];
@@ -39,7 +39,7 @@ Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
   return whole;
 }
 
-// Refuses devices that nothing could use: a mistake.
+// Throws if no algorithm of the spec can use the auxiliary devices.
 void check_auxiliaries(const AllReduceOptions& options) {
   check(options.auxiliaries >= 0, "all-reduce: ", options.auxiliaries,
         " auxiliary devices, should be at least 0 (", Key{"AUX_DEVICES"}, ", --aux-devices)");
@@ -49,9 +49,10 @@ void check_auxiliaries(const AllReduceOptions& options) {
     if (algorithm.gathers) who += (who.empty() ? "" : ", ") + algorithm.name;
   for (const AllReduceRange& range : options.spec.ranges)
     if (range.algorithm != "auto" && algorithm_named(range.algorithm).gathers) return;
-  fail("all-reduce spec '", text_of(options.spec), "' gathers nowhere, so auxiliary devices (",
-       Key{"AUX_DEVICES"}, ", --aux-devices) would be idle; name an algorithm that gathers (", who,
-       ") or leave them out");
+  fail("all-reduce spec '", text_of(options.spec),
+       "' has no algorithm that gathers, so auxiliary devices (", Key{"AUX_DEVICES"},
+       ", --aux-devices) would be idle; name an algorithm that gathers (", who,
+       ") or remove the auxiliary devices");
 }
 
 }  // namespace

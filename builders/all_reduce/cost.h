@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model behind the algorithm `auto`: a message of n bytes takes latency + n / bandwidth,
-// and summing takes time too.
+// The cost model of the algorithm `auto`. A message of n bytes takes latency + n / bandwidth
+// seconds. Summing n bytes takes n / adding seconds.
 #pragma once
 
 #include "builders/all_reduce/topology.h"
 
 namespace lockstep {
 
-// The building blocks of predicted times: seconds for a tensor of so many bytes.
+// Parts of predicted times, in seconds, for a tensor of `bytes` bytes.
 class Costs {
  public:
   struct Request {
@@ -31,20 +31,20 @@ class Costs {
     return count * link.latency + bytes / link.bandwidth;
   }
   double adds(double bytes) const { return bytes / topology_.adding; }
-  // Each of `members` sends and receives its share of the tensor in each of two phases, in `count`
-  // messages.
+  // Reduce-scatter and all-gather. Each of `members` sends and receives (members - 1) / members of
+  // the tensor in each of the two phases, in `count` messages altogether.
   double scatter_and_gather(const Link& link, double members, double count) const;
 
   double ring(const Link& link, double members) const;
   double halving(const Link& link, double members) const;
-  // Each of a process's replicas reads its piece from all others and writes it to all others.
+  // Each replica of a process reads its piece from all other replicas and writes the sum to them.
   double shared_memory() const;
-  // With so many gatherers: each one's port sends and receives its piece for all others.
+  // Each of `gatherers` receives its piece from all other replicas and sends them the sum.
   double gather(double gatherers) const { return gather(any(), replicas(), gatherers); }
   double gather_across(double gatherers) const { return gather(across(), processes(), gatherers); }
-  // A process's replicas send whole tensors to their first one, which sends the sum back.
+  // The replicas of a process send whole tensors to the first replica, which sends the sum back.
   double to_first_and_back() const;
-  // Its first replica sends a whole tensor to the others.
+  // The first replica of a process sends a whole tensor to the others.
   double from_first() const;
 
  private:

@@ -24,7 +24,7 @@ bool has_marked(const Graph& graph) {
   return false;
 }
 
-// The first one of every process, then the second one of every process, ..
+// The first auxiliary device of every process, then the second of every process, ..
 std::vector<int> auxiliaries_of(const AllReduceOptions& options, int replicas) {
   std::vector<int> places;
   for (int k = 0; k < options.auxiliaries; ++k)

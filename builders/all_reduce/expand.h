@@ -9,7 +9,7 @@ namespace lockstep {
 struct Algorithm {
   AllReduceRange range;
   DType wire = DType::undefined;  // as in AllReduceOptions
-  int64_t turn = 0;               // the number of tensors it summed before
+  int64_t turn = 0;               // number of tensors summed before
 };
 // Marks the sum of a flat value in one replica's graph.
 Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,

@@ -67,8 +67,8 @@ std::vector<int> all_by_turns(int replicas, int processes) {
   return gatherers;
 }
 
-// One main replica sums the first half of the replicas, another one the second half; the first
-// joins both. The main replicas rotate with the tensors.
+// One main replica sums the first half of the replicas, another main replica the second half. The
+// first main replica adds both sums. The main replicas rotate with the tensors.
 std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
   const auto n = static_cast<int64_t>(whole.values.size());
   const int64_t half = n / 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LOCAL/CROSS: each process's replicas are summed, then the first replicas of all processes sum by
-// another algorithm, and the result goes back to all.
+// Algorithms LOCAL/CROSS: each process sums over its replicas, then the first replicas of all
+// processes sum by another algorithm. The result goes back to all replicas.
 #include <functional>
 
 #include "builders/all_reduce/algorithm.h"
@@ -13,12 +13,12 @@ struct Local {
   std::string name, what;
   // The sum of a process's terms, on its first replica.
   Value (*sum)(const Terms& own);
-  // The first replica's value, on all of them.
+  // Sends the first replica's value to all replicas of the process.
   std::vector<Value> (*back)(const Terms& own, Value sum);
-  // The sum on all replicas at once, where there is no second level.
+  // The sum on all replicas, for a single process, which has no second level.
   std::vector<Value> (*both)(const Terms& own);
   double (*seconds)(const Costs& costs);
-  bool in_auto = false;  // one of the first levels that `auto` considers
+  bool in_auto = false;  // `auto` considers this first level
 };
 
 // Sums over the first replicas of at least 2 processes.
@@ -26,12 +26,12 @@ struct Cross {
   std::string name;
   std::function<std::vector<Value>(const Terms& firsts, const AlgorithmUse& use)> sum;
   double (*seconds)(const Costs& costs);
-  bool in_auto = false;  // likewise of the second levels
+  bool in_auto = false;  // `auto` considers this second level
   bool takes_shards = false;
 };
 
-// Sums in full width, as `collective` does within one of several processes: only values that cross
-// are narrowed.
+// Sums in float32, as `collective` does within a process. Only values sent between processes are
+// narrowed.
 Value sum_together(const Terms& own) {
   return own.pieces.sum_together(own.values, own.replicas)[0];
 }

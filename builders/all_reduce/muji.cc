@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caffe2's muji: pairs add, then pairs of pairs, and the sum comes back down. (Its variant for four
-// devices that reach each other only in pairs differs only by a copy before an add; here every
-// remote operand is copied.) For any other number of replicas the first one sums all, in turn.
+// Caffe2's muji: pairs add, then pairs of pairs, then the sum is copied back down the tree.
+// (Caffe2's variant for four devices that reach each other only in pairs differs only by a copy
+// before an add. Here every remote operand is copied.) For a number of replicas other than 2, 4 and
+// 8, the first replica adds the others one after the other.
 #include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
@@ -11,7 +12,7 @@ class Tree {
  public:
   explicit Tree(const Terms& whole) : whole_(whole), held_(whole.values) {}
 
-  // replica a computes a + b
+  // Replica a computes a + b.
   void add(int a, int b) { held_[a] = whole_.pieces.sum({held_[a], moved(b, a)}, replica(a)); }
   void copy(int from, int to) { held_[to] = moved(from, to); }
   std::vector<Value> held() const { return held_; }

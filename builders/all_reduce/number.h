@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all-reduce specs and packings are written with: separators, and whole numbers with units.
+// The syntax of all-reduce specs and packings: separators, and whole numbers with units.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace lockstep {
 
 struct Number {
   int64_t value = 0;
-  bool bytes = false;  // it ended with a B
+  bool bytes = false;  // the text ends with a B
 };
 
 // digits [ K | k | M | G | T ] [ "B" ], units of 1024. Signs, blanks, fractions and other units are
 // rejected; `what` names the number in the error.
 Number parse_number(const std::string& text, const std::string& what);
-// Read back by parse_number(): 1048576 is 1M.
+// Returns a text that parse_number() reads back: 1048576 is 1M.
 std::string in_units(int64_t number);
 
 // The parts between separators, at least one.

@@ -13,7 +13,8 @@
 namespace lockstep {
 namespace {
 
-// Packs small neighbouring tensors; packs come first, then large or lone tensors, in order.
+// Packs small neighbouring tensors. The packed buckets come first, then each large or lone tensor,
+// in order.
 Buckets pack_tf_cnn(const Packing& packing, const std::vector<GradientSize>& gradients) {
   std::vector<int> small, alone;
   for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
@@ -34,8 +35,8 @@ Buckets pack_tf_cnn(const Packing& packing, const std::vector<GradientSize>& gra
   return buckets;
 }
 
-// Walks from the last to the first; closes a bin of this type before the next tensor if `closes`
-// says so.
+// Packs from the last gradient to the first. Starts a new bucket if `closes` returns true for the
+// current bucket, or if the element type changes.
 template <class Closes>
 Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes& closes) {
   Buckets buckets;
@@ -54,7 +55,7 @@ Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes&
   return buckets;
 }
 
-// A name as a word of a line; in quotes if it would be several words, or none.
+// The name as one word of a line, in quotes if the name contains blanks, quotes or backslashes.
 std::string word_of(const std::string& name) {
   if (name.find_first_of(" \t\r\n\v\f\"\\") == name.npos) return name;
   std::string word = "\"";
@@ -86,7 +87,7 @@ std::vector<std::string> words_in(const std::string& line) {
   return words;
 }
 
-// The number of each line that is a bucket, and the names in it.
+// The line number and the names of each bucket.
 std::vector<std::pair<int, std::vector<std::string>>> lines_of_buckets(const std::string& text,
                                                                        const std::string& source) {
   std::vector<std::pair<int, std::vector<std::string>>> buckets;
@@ -95,7 +96,7 @@ std::vector<std::pair<int, std::vector<std::string>>> lines_of_buckets(const std
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos || line[0] == '#') continue;
-    const auto colon = line.find(": ");  // the first one: there is none in `bucket N bytes`
+    const auto colon = line.find(": ");  // `bucket N bytes` has no colon
     check(line.rfind("bucket ", 0) == 0 && colon != line.npos, source, ", line ", number,
           ": should be 'bucket N bytes: NAME NAME ..', is '", line, "'");
     buckets.emplace_back(number, words_in(line.substr(colon + 1)));

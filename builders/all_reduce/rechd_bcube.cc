@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduce-scatter and all-gather in stages. In a stage of factor f, replicas that differ in one
-// digit form a group; each cuts its piece into f parts and sums one part of all members. After the
-// last stage every replica holds one piece of the sum, and the stages run backwards to distribute
-// the pieces. With factors of 2 only: recursive halving and doubling.
+// digit form a group. Each member cuts its piece into f parts and sums one part over all members.
+// After the last stage every replica holds one piece of the sum, and the stages run backwards to
+// distribute the pieces. If all factors are 2, this is recursive halving and doubling.
 #include <bit>
 
 #include "builders/all_reduce/algorithm.h"
@@ -78,8 +78,8 @@ class Stages {
 
 }  // namespace
 
-// If the number of replicas is no power of 2, those beyond it first add theirs to one within, and
-// get the sum from it.
+// If the number of replicas is not a power of 2, each replica beyond the largest power of 2 first
+// adds its tensor to the tensor of a replica within, and copies the sum from this replica.
 std::vector<Value> sum_by_halving(const Terms& whole) {
   const auto n = static_cast<int>(whole.values.size());
   const int within = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
@@ -107,7 +107,7 @@ std::vector<Value> sum_by_halving(const Terms& whole) {
 
 namespace {
 
-// All factors of 2, then the rest as one group: 8 = 2 2 2, 6 = 2 3, 7 = 7.
+// All factors of 2, then the rest as one factor: 8 = 2 2 2, 6 = 2 3, 7 = 7.
 std::vector<int> factors_of(int replicas) {
   std::vector<int> factors;
   for (; replicas % 2 == 0; replicas /= 2) factors.push_back(2);

@@ -12,7 +12,7 @@ namespace {
 AllReduceRange range_of(const std::string& text) {
   const auto hash = text.find('#');
   check(hash == text.npos || text.find('/', hash) == text.npos, "'", text,
-        "': only the second level takes a number of shards, as in pscpu/pscpu#2");
+        "': only the second level can have a number of shards, as in pscpu/pscpu#2");
   const std::vector<std::string> parts = split(text, '#');
   check(parts.size() <= 2, "'", text, "' has two numbers of shards");
   AllReduceRange range;
@@ -27,7 +27,7 @@ AllReduceRange range_of(const std::string& text) {
   range.shards = parse_number(parts[1], "shards").value;
   check(range.shards >= 1, "'", text, "': the number of shards should be at least 1");
   check(range.shards == 1 || has_shards, "'", text, "': ", range.algorithm,
-        " takes no number of shards");
+        " cannot have a number of shards");
   return range;
 }
 

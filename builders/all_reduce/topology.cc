@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// A number followed by one of `units`.
+// Parses a number followed by one of `units`.
 double parse_quantity(const std::string& text,
                       const std::vector<std::pair<std::string, double>>& units,
                       const std::string& what) {
@@ -71,7 +71,7 @@ std::string shortest(double amount, std::vector<Unit> units, const Reads& reads)
   for (int digits = 1; digits <= kMostDigits; ++digits)
     for (const Unit& unit : units)
       texts.push_back(fixed_text(rounded(amount / unit.size, digits)) + unit.name);
-  // A rounded quotient may be next to the number originally written.
+  // The number originally written may be a neighbour of the rounded quotient.
   for (const Unit& unit : units)
     for (double towards : {0.0, 2 * amount / unit.size})
       texts.push_back(fixed_text(std::nextafter(amount / unit.size, towards)) + unit.name);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings. A tensor is cut into N * S pieces: segment g of sub-ring s is piece g * S + s. In each of
-// N - 1 ticks the replica of rank r adds its own piece of segment r - 2 - t to its predecessor's;
-// rank r then holds segment r, and N - 1 more ticks distribute the sums. A segment is summed in the
-// order of ranks g + 1, g + 2, .., g: different in each segment, the same in every run.
+// Rings. A tensor is cut into N * S pieces: segment g of sub-ring s is piece g * S + s. In tick t
+// of N - 1, the replica of rank r adds its own piece of segment r - 2 - t to its predecessor's
+// piece. Rank r then holds the sum of segment r, and N - 1 more ticks distribute the sums. Segment
+// g is summed in the order of ranks g + 1, g + 2, .., g: an order that differs between segments,
+// but not between runs.
 #include <algorithm>
 
 #include "builders/all_reduce/algorithm.h"
@@ -52,7 +53,7 @@ std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
     held.push_back(pieces.split(whole.values[k], lengths, whole.replicas[k]));
   for (int64_t ring = 0; ring < rings; ++ring) {
     const RingPlaces places = ring_places(processes, rings, ring, order);
-    // One tick: every replica takes its predecessor's value of the tick before.
+    // One tick: every replica reads its predecessor's value of the previous tick.
     auto tick = [&](auto segment_of, auto combine) {
       const auto before = held;
       for (int64_t me = 0; me < n; ++me) {

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// A cell of stride x stride pixels takes each aspect ratio at its own area, rounded to whole
-// pixels; that box is then scaled up to each size. The centre is that of a box of inclusive
-// corners 0 and stride - 1, hence half a pixel left of the cell's.
+// For each aspect ratio, a box with the area of a cell (stride x stride pixels) is rounded to whole
+// pixels, then scaled to each size. The centre of all boxes is the centre of a box with inclusive
+// corners 0 and stride - 1, half a pixel left of the cell's centre.
 std::vector<float> base_anchors(double stride, const std::vector<double>& sizes,
                                 const std::vector<double>& aspect_ratios) {
   check(stride > 0 && std::isfinite(stride), "anchors have a stride of ", stride,

@@ -6,9 +6,10 @@
 
 namespace lockstep {
 
-// Four numbers a box, half-open; for each aspect ratio (height / width) one box a size. Sizes are
-// the sides of square boxes. As in Detectron, whose x2 and y2 are ours less 1, the sides of a box
-// of the stride's area are rounded to whole pixels, half to even, before they grow to the size.
+// Returns four numbers for each box, half-open; for each aspect ratio (height / width), one box for
+// each size. A size is the side of a square box. As in Detectron, the sides of a box of area stride
+// x stride are rounded to whole pixels, half to even, then scaled to the size. Detectron's x2 and
+// y2 are smaller by 1.
 std::vector<float> base_anchors(double stride, const std::vector<double>& sizes,
                                 const std::vector<double>& aspect_ratios);
 

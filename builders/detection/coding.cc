@@ -68,7 +68,7 @@ Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site
   const Value flat = flatten(graph, map, 1, named("_flat"));
   Value index = at_least_zero(graph, places, named("_places"));
   if (width > 1) {
-    // (anchor, y, x) to (anchor, k, y, x): place + anchor * (width - 1) cells + k cells.
+    // Maps (anchor, y, x) to (anchor, k, y, x): index + anchor * (width - 1) * cells + k * cells.
     const int64_t cells = size_of_axis(graph, map, 2) * size_of_axis(graph, map, 3);
     const Value anchor = div(graph, index, shared_integer(graph, cells), named("_anchor"));
     const Value skipped =

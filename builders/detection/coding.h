@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes as deltas from anchors or proposals, and places of anchors in the output of a head.
+// Decodes boxes from deltas to anchors or proposals, and looks up anchors in the output of a head.
 #pragma once
 
 #include <vector>
@@ -13,15 +13,16 @@ struct BoxCoding {
   std::vector<double> weights = {1, 1, 1, 1};  // of dx, dy, dw, dh
   double log_limit = 4.135166556742356;        // of dw and dh: ln(1000 / 16)
 };
-// boxes and deltas [.., 4] that broadcast to each other -> [.., 4].
+// Decodes deltas [.., 4] relative to boxes [.., 4], which broadcast to each other, to boxes [..,
+// 4].
 Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& coding,
                    const Site& site);
 
 // Width and height [.., 2] of boxes [.., 4].
 Value box_sides(Graph& graph, Value boxes, const Site& site);
 
-// The cells of a head's output: places [I, S] number (anchor, y, x).
-// Of a map [I, A * width, h, w], the `width` numbers of each place: [I, S, width].
+// Indices into a head's output: each of places [I, S] is the flat index of (anchor, y, x). Reads
+// the `width` numbers at each place from a map [I, A * width, h, w]: [I, S, width].
 Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site& site);
 // The anchors at places: [I, S, 4].
 Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site);

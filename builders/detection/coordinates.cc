@@ -11,14 +11,14 @@
 namespace lockstep {
 namespace {
 
-// The numbers that a half-open box adds to x1, y1, x2, y2.
+// The offsets (0, 0, 1, 1) that turn inclusive x1, y1, x2, y2 into a half-open box.
 Value edge(Graph& graph) {
   if (const Value made = graph.find(graph.scoped("box_edge")); made && graph.literal(made))
     return made;
   return graph.constant("box_edge", Literal::of<float>(std::vector<float>{0, 0, 1, 1}, {4}));
 }
 
-// Height and width [I, 2] to (w - 1, h - 1, w, h) [I, 1, 4].
+// Turns height and width [I, 2] into (w - 1, h - 1, w, h) [I, 1, 4].
 Value limits_of(Graph& graph, Value sizes, const Site& site) {
   const Value order = graph.constant(site.name + "_order", Literal::vector({1, 0, 1, 0}));
   const Value corners = gather(graph, sizes, order, 1, part_of(site, "_corners"));
@@ -60,7 +60,7 @@ Limits<InputBoxes> input_limits(Graph& graph, Value im_info, const Site& site) {
 Limits<PictureBoxes> picture_limits(Graph& graph, Value im_info, const Site& site) {
   const Value size = slice(graph, im_info, 1, 0, 2, part_of(site, "_scaled_size"));
   const Value scale = slice(graph, im_info, 1, 2, 3, part_of(site, "_scale"));
-  // The input's size was rounded to whole pixels.
+  // The input's size is rounded to whole pixels, so the quotient may not be whole.
   const Value exact = div(graph, size, scale, part_of(site, "_exact"));
   const Value whole = graph.add_value({.type = "Round", .inputs = {exact}}, part_of(site, "_size"));
   return {limits_of(graph, whole, site)};

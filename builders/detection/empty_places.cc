@@ -21,7 +21,7 @@ Value numbers_of_boxes(Graph& graph, Value boxes, const std::string& name) {
     const Value bound = shared_number(graph, limit);
     return graph.add_value({.type = type, .inputs = {sides, bound}}, as);
   };
-  // Neither holds for a side that is no number.
+  // Both comparisons are false for NaN.
   const Value proper = graph.add_value({.type = "And",
                                         .inputs = {compared("Greater", 0, name + "_have_sides"),
                                                    compared("Less", 1e9, name + "_are_finite")}},

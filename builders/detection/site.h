@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-// The site of a node on the way to the value that `site` names.
+// The site of an intermediate node of the value named `site`: the same origin, and the name with
+// `ending` appended.
 inline Site part_of(const Site& site, const char* ending) {
   return Site(site.name + ending, site.where);
 }

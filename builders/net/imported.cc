@@ -17,7 +17,7 @@ bool is_batch_norm(const Node& node) {
   return node.type() == "BatchNormalization" && node.domain().empty();
 }
 
-// Operands 3 and 4 of batch normalisations.
+// Names of running mean and variance (operands 3 and 4) of all batch normalisations.
 std::set<std::string> running_statistics(const Graph& graph) {
   std::set<std::string> names;
   for (int i = 0; i < graph.node_count(); ++i)
@@ -26,7 +26,7 @@ std::set<std::string> running_statistics(const Graph& graph) {
   return names;
 }
 
-// Constants of the arithmetic that follows a cast of an input of bytes.
+// Names of the constants in the arithmetic that follows the cast of a uint8 input.
 std::set<std::string> normalisers_of_inputs(const Graph& graph) {
   static const std::set<std::string> kArithmetic{"Add", "Sub", "Mul", "Div"};
   std::set<std::string> names;
@@ -68,7 +68,7 @@ class Copy {
     return byte_input(net_, name, from_.shape(input), bytes->second, Where{});
   }
 
-  // Constants are made for their first user; inputs and results of nodes exist already.
+  // Creates a constant at its first use. Inputs and results of nodes already exist.
   Value translated(Value value) {
     Value& here = values_[value.id];
     if (here) return here;
@@ -101,7 +101,7 @@ class Copy {
       if (node.outputs()[i]) values_[node.outputs()[i].id] = copied.outputs()[i];
   }
 
-  // A running statistic. Only one node may use it: two would each update it.
+  // A running statistic. Throws if two nodes use the statistic, because both would update it.
   Value statistic(Value value) {
     const Literal* literal = from_.literal(value);
     check(literal, "'", from_.name(value),
@@ -134,7 +134,7 @@ class Copy {
     keep(2, results.variance);
   }
 
-  // Keeps what its gradient needs.
+  // Copies a recurrent node in training form, which stores the values for its gradient.
   void copy_recurrent(const Node& node, const std::vector<Value>& inputs) {
     const OriginScope origin(net_.graph, node.where());
     const Node copied = train_recurrent(net_.graph, node, inputs, Site(node.name()));
@@ -145,7 +145,7 @@ class Copy {
   Net& net_;
   const Graph& from_;
   const ImportedOptions& options_;
-  std::vector<Value> values_;  // by number in the file's graph
+  std::vector<Value> values_;  // by value id in the file's graph
 };
 
 }  // namespace
@@ -167,7 +167,7 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
   const Graph& graph = file.model.inference;
   check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()},
                       "frozen parameters (MODEL.FREEZE, --freeze)");
-  // Differentiates a copy, in which training batch normalisation has a gradient.
+  // Differentiates a copy of the network in training mode.
   ImportedOptions all;
   for (const std::string& name : float_initializers(file))
     if (!matches_any(name, frozen)) all.trainable.insert(name);
@@ -207,7 +207,7 @@ std::set<std::string> check_some_trainable(const LoadedModel& file, const std::s
     counts += join(counts.empty() ? "" : ", ", count, " of ", type);
   fail(nothing, "no float32 initializer, but there are others: ", counts,
        "; parameters are trained in float32: export the network in float32 (PyTorch: "
-       "model.float()); PRECISION computes in 16 bits where you want that");
+       "model.float()); to compute in 16 bits, set PRECISION");
 }
 
 Classifier find_classifier(const LoadedModel& file, const std::string& scores) {

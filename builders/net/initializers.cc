@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// The number of elements per entry of dimension `kept`.
+// The number of elements for each index of dimension `kept`.
 float fan(const Dims& dims, std::size_t kept) {
   check(dims.size() >= 2, "MSRA and Xavier fills need a weight of 2 or more dimensions, not ",
         dims);

@@ -101,7 +101,7 @@ Value affine_channel_layer(Net& net, Value x, const Site& site) {
   operands.x = x;
   std::tie(operands.scale, operands.bias) = norm_params(net, channels, 1, site);
   net.fixed = fixed_after;
-  // A standard node: everything that knows batch norms knows it, too.
+  // A standard BatchNormalization node, so that all passes for batch norms apply.
   operands.mean = shared_vector(net.graph, channels, 0);
   operands.variance = shared_vector(net.graph, channels, 1);
   return batch_norm(net.graph, operands, {.epsilon = 0}, site);

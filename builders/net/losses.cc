@@ -16,8 +16,8 @@ void classify(Net& net, Value scores, const Site& site) {
   }
   const Dim batch = graph.shape(scores)[0];
   check(!graph.find(graph.scoped("label")),
-        "the step takes its labels as the input 'label', but the network has a value of that name; "
-        "rename that");
+        "the step adds the input 'label' for its labels, but the network has a value of that name; "
+        "rename the network's value");
   Value label = net.input("label", {DType::int64, {batch}}, site.where);
   net.loss("loss", softmax_cross_entropy(graph, scores, label, none, {}, Site("loss", site.where)));
   Value best = arg_max(graph, scores, 1, false, Site("best", site.where));

@@ -29,7 +29,7 @@ Value Net::param(std::string_view name, const Dims& dims, const Initializer& ini
   const std::string full = graph.scoped(name);
   const std::string place = where.text();
   for (const Param& param : params_)
-    if (param.name == full)  // check() would write the place for each parameter
+    if (param.name == full)  // check() would format its text for each parameter
       fail(prefix_of(place), "parameter '", full,
            "' is created twice; to share it between layers, keep its Value");
   const Value value = graph.input(std::string(name), {DType::float32, to_shape(dims)}, place);

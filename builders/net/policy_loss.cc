@@ -26,8 +26,8 @@ class PolicyHead {
   void train(Value scores, Value values) {
     const Dim rows = graph_.shape(scores)[0];
     const auto input = [&](const char* name, DType type) {
-      check(!graph_.find(graph_.scoped(name)), "the step takes the input '", name,
-            "', but the network has a value of that name; rename that");
+      check(!graph_.find(graph_.scoped(name)), "the step adds the input '", name,
+            "', but the network has a value of that name; rename the network's value");
       return net_.input(name, {type, {rows}}, where_);
     };
     const Value action = input(kPolicyInputs.action, DType::int64);
@@ -56,8 +56,8 @@ class PolicyHead {
     return reshape(graph_, taken, {-1}, named("log_probability_now"));
   }
 
-  // -mean of min(ratio * advantage, clip(ratio) * advantage): once an action is as much likelier,
-  // or less likely, as it may become, its row pulls no further.
+  // The loss -mean of min(ratio * advantage, clip(ratio) * advantage). Beyond the clip range a row
+  // has no gradient that moves its action's probability further away.
   void add_policy_loss(Value now, Value before, Value advantage) {
     const Value change = sub(graph_, now, before, named("change"));
     const Value ratio = made("Exp", {change}, "ratio");
@@ -68,7 +68,7 @@ class PolicyHead {
     const Value least = made("Min", {gain, limited_gain}, "least_gain");
     net_.loss("policy_loss", neg(graph_, mean(least, named("mean_gain")), named("policy_loss")));
 
-    // E[ratio - 1 - log ratio] has the divergence's mean, and no row of it is negative.
+    // E[ratio - 1 - log ratio] is the divergence, and each row's term is at least 0.
     const Value excess = sub(graph_, ratio, number("policy_one", 1), named("excess"));
     net_.metric("divergence",
                 mean(sub(graph_, excess, change, named("divergences")), named("divergence")));

@@ -10,10 +10,10 @@
 namespace lockstep {
 namespace {
 
-// Error texts begin with it.
+// The beginning of a layer's error texts.
 std::string of_layer(const Site& site) { return join(site.name, " (", site.where.text(), "): "); }
 
-// Parameters of one layer of a stack.
+// Creates the parameters of one layer of a stack.
 RecurrentOperands layer_params(Net& net, Cell cell, Value x, int64_t hidden,
                                const RecurrentLayer& options, const std::string& name,
                                const Site& site) {
@@ -35,8 +35,8 @@ RecurrentOperands layer_params(Net& net, Cell cell, Value x, int64_t hidden,
   return operands;
 }
 
-// [steps, directions, batch, hidden], or [batch, steps, directions, hidden], with both directions'
-// states side by side.
+// Concatenates both directions' states of y [steps, directions, batch, hidden], or [batch, steps,
+// directions, hidden] with batch_first, in the last dimension.
 Value side_by_side(Net& net, Value y, bool batch_first, const Site& site) {
   if (!batch_first) y = transpose(net.graph, y, {0, 2, 1, 3}, Site(site.name + "_t", site.where));
   return reshape(net.graph, y, {0, 0, -1}, site);
@@ -83,7 +83,7 @@ Value embedding_layer(Net& net, Value numbers, int64_t count, int64_t width,
   check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
   const DType type = net.graph.dtype(numbers);
   check(type == DType::int64 || type == DType::int32, of_layer(site),
-        "an embedding is of whole numbers, ", "int32 or int64, not of ", type);
+        "an embedding looks up whole numbers, ", "int32 or int64, not ", type);
   check(count > 0 && width > 0, of_layer(site), "a table of ", count, " rows of ", width);
   const Value table = net.param(site.name + net.names.weight, {count, width}, options.weight,
                                 StateKind::weight, site.where);

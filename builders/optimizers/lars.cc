@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A norm is of a whole tensor, so the ratio cannot be part of a rule for one element. It consists
-// of nodes before the momentum's rule: they can be seen in the graph, their sums have the order of
-// ReduceL2, so every replica computes the same bits, and the updates stay one launch.
+// The ratio needs norms of whole tensors, so it cannot be part of a rule for one element. It is
+// computed by nodes before the momentum's rule. These nodes are visible in the graph. ReduceL2 sums
+// in a fixed order, so every replica computes the same bits. The updates remain one launch.
 #include "builders/optimizers/lars.h"
 
 #include <string>

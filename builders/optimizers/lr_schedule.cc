@@ -39,7 +39,7 @@ double warm_up(const LrSchedule& schedule, int64_t iteration) {
   return schedule.warm_up_factor * (1 - alpha) + alpha;
 }
 
-// Iterations where a rate is largest, as a rule: the ends of warm-up, of intervals, of training.
+// Iterations where a rate is usually largest: the ends of warm-up, of intervals and of training.
 std::vector<int64_t> turning_points(const LrSchedule& schedule) {
   std::vector<int64_t> points{0, schedule.warm_up_iters, schedule.max_iter};
   if (schedule.policy.starts_with("steps_with"))
@@ -105,7 +105,7 @@ double rate_change(const LrSchedule& schedule, int64_t iteration) {
 }
 
 float momentum_correction(const LrSchedule& schedule, int64_t iteration) {
-  constexpr float kLeastRate = 1e-7F;  // below it there is nothing to correct
+  constexpr float kLeastRate = 1e-7F;  // no correction below this rate
   if (!schedule.scale_momentum || iteration == 0) return 1;
   const float before = learning_rate(schedule, iteration - 1);
   const float now = learning_rate(schedule, iteration);

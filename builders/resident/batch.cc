@@ -17,7 +17,7 @@ const ResidentLoad& ResidentBatch::loaded() const {
   return load_;
 }
 
-// A tensor's rows must fit the state that will hold them.
+// Throws if a row of the tensor does not fit the state that holds the batch's rows.
 void ResidentBatch::check_input(const std::string& name, const Tensor& tensor) const {
   const State* state = session_.model().find_state(resident_state(name));
   const TensorDesc& held = session_.state().at(state->values[0]).desc;
@@ -33,7 +33,7 @@ ResidentBatch::Size ResidentBatch::size_of_batch(
   known.insert(known.end(), inputs_.states.begin(), inputs_.states.end());
   for (const auto& [name, tensor] : inputs)
     check(std::find(known.begin(), known.end(), name) != known.end(), "'", name,
-          "' is no resident input of the model; those are ", listed(known));
+          "' is not a resident input of the model; its resident inputs are ", listed(known));
   const auto common = [&](const std::vector<std::string>& names) {
     int64_t rows = -1;
     for (const std::string& name : names) {

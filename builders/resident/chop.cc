@@ -11,10 +11,10 @@ namespace {
 
 void check_rows(const Chopped& chopped, const Tensor& tensor) {
   check(!tensor.desc.dims.empty() && tensor.desc.dims[0] == chopped.rows, "a tensor of ",
-        text_of(tensor.desc), " has not the ", chopped.rows, " rows of the episodes");
+        text_of(tensor.desc), " does not have the ", chopped.rows, " rows of the episodes");
 }
 
-// `count` rows from row `from` of `source` become rows of `target` from `to` on.
+// Copies `count` rows of `source`, from row `from` on, to `target`, from row `to` on.
 void copy_rows(const Tensor& source, int64_t from, int64_t count, Literal& target, int64_t to) {
   const std::size_t row = source.desc.bytes() / source.desc.dims[0];
   std::memcpy(target.bytes().data() + to * row, source.as<std::byte>() + from * row, count * row);

@@ -52,7 +52,7 @@ void check_resident(const ResidentInputs& resident) {
                                    {"capacity", limits.capacity},
                                    {"longest", limits.longest}})
     check(rows >= 1, "resident.limits.", name, " is ", rows, " rows, should be at least 1");
-  check(!resident.rows.empty(), "resident states need rows, which they are the states of");
+  check(!resident.rows.empty(), "resident states need resident rows: list the inputs of rows, too");
   std::set<std::string> names;
   for (const auto* inputs : {&resident.rows, &resident.states})
     for (const std::string& name : *inputs)
@@ -86,7 +86,7 @@ ResidentInputs read_resident(const TrainingModel& model) {
     states ? void(++of_sequences) : resident.rows.push_back(input);
   }
   check(of_sequences == resident.states.size(), "metadata: ", kStates, " lists ",
-        resident.states.size(), " inputs, of which the step holds ", of_sequences);
+        resident.states.size(), " inputs, but the step holds ", of_sequences);
   check_resident(resident);
   return resident;
 }

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kSweepStream = uint64_t{3} << 40;  // apart from those of data sources
+constexpr uint64_t kSweepStream = uint64_t{3} << 40;  // differs from random streams of data sources
 
 }  // namespace
 
@@ -25,8 +25,9 @@ ResidentLoad resident_load(const ResidentLimits& limits, int64_t replicas, int64
   const int64_t sequences = states.value_or(rows);
   const int64_t length = rows / sequences;
   check(length <= limits.longest, "the batch has sequences of ", length,
-        " rows, the model is built for at most ", limits.longest);
-  // Sequences in a minibatch of all replicas. One that is longer than a minibatch is taken alone.
+        " rows, but the model is built for at most ", limits.longest);
+  // The number of sequences in a minibatch of all replicas. If a sequence is longer than a
+  // replica's minibatch, the minibatch is 1 sequence.
   const int64_t wanted = std::max(limits.minibatch / length * replicas, int64_t{1});
   const int64_t together = sequences < wanted ? sequences / replicas * replicas : wanted;
   check(together >= replicas, "a minibatch of ", together, " sequences does not suffice for ",
@@ -38,7 +39,7 @@ ResidentLoad resident_load(const ResidentLimits& limits, int64_t replicas, int64
                     .loaded = sequences / together * together * length};
   load.lost = rows - load.loaded;
   check(load.held() <= limits.capacity, "each of ", replicas, " replicas would hold ", load.held(),
-        " rows of the batch of ", rows, ", the model is built for at most ", limits.capacity);
+        " rows of the batch of ", rows, ", but the model is built for at most ", limits.capacity);
   return load;
 }
 

@@ -15,13 +15,13 @@ std::string named(const Graph& graph, Value gradient, const char* suffix) {
   return graph.name(gradient) + suffix;
 }
 
-// The limit, scaled for gradients of a share of the loss.
+// The limit, multiplied by `share` if gradients are of a share of the loss.
 Value limit_of(Graph& graph, float limit, Value share, const std::string& name) {
   const Value whole = graph.constant(name, Literal::scalar(limit));
   return share ? mul(graph, whole, share, name + "_of_share") : whole;
 }
 
-// limit / max(norm of all, limit): 1 while the norm is small enough.
+// limit / max(norm of all gradients, limit): 1 if the norm is at most `limit`.
 Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, Value share) {
   std::vector<Value> squares;
   for (Value gradient : gradients)
@@ -34,7 +34,7 @@ Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, 
   Value norm = graph.add_value({.type = "Sqrt", .inputs = {total}}, named(graph, total, "_norm"));
   Value most = limit_of(graph, limit, share, graph.name(norm) + "_limit");
   std::vector<Value> divisors{norm, most};
-  // The share of a replica without rows is 0, and so are its limit and its gradients.
+  // A replica without rows has share 0, limit 0 and zero gradients. The least divisor avoids 0 / 0.
   if (share)
     divisors.push_back(graph.constant(graph.name(norm) + "_least",
                                       Literal::scalar(std::numeric_limits<float>::min())));

@@ -37,10 +37,10 @@ class Cutter {
   struct Crossing {
     Value value;
     int from, to;
-    Message message;       // its peer is the other process, on either side
+    Message message;       // the peer is the other process, for sender and receiver
     std::string received;  // the value's name on the receiver
-    bool is_copy = false;  // stands for the Copy node itself
-    Value token = none;    // of a pending message
+    bool is_copy = false;  // the message replaces a Copy node
+    Value token = none;    // token of a pending message
   };
 
   Value at(Value value) const { return copy_.of(value); }
@@ -66,7 +66,8 @@ class Cutter {
     return readers;
   }
 
-  // Finds all crossings in the order of the whole graph, so that all processes number them alike.
+  // Finds all crossings in the order of the whole graph, so that all processes give a crossing the
+  // same number.
   void find_crossings() {
     crossings_at_.resize(whole_.node_count());
     std::set<std::pair<int, int>> seen;  // value, process
@@ -102,7 +103,7 @@ class Cutter {
 
   void take_node(int index) {
     const Node node = whole_.node(index);
-    bool received_it = false;  // the node is a Copy, and the message brought its value
+    bool received_it = false;  // the node is a Copy, and a message replaced the node
     for (std::size_t number : crossings_at_[index])
       received_it = cross(crossings_[number], node) || received_it;
     if (received_it) return;
@@ -111,7 +112,7 @@ class Cutter {
       take_collective(node);
     else if (mine(process_of(node.replica())))
       take_ordinary(node);
-    // Values for others are sent at once.
+    // Sends of values for other processes start as early as possible.
     for (Value output : node.outputs())
       if (output && at(output)) start_sending(output);
   }
@@ -126,12 +127,12 @@ class Cutter {
     }
   }
 
-  // Returns whether the message brought what `node` would have made.
+  // Returns true if the message replaces `node`.
   bool cross(Crossing& crossing, const Node& node) {
     ReplicaScope replica(part_, 0);
     const OriginScope origin(part_, whole_.origin(crossing.value));
     if (crossing.from == shares_.rank()) {
-      start_sending(crossing.value);  // an input: made by no node
+      start_sending(crossing.value);  // an input, which no node computes
       sent(part_, crossing.token, at(crossing.value), crossing.message);
     }
     if (crossing.to != shares_.rank()) return false;
@@ -160,7 +161,7 @@ class Cutter {
   bool is_of_all(const Node& node) const {
     return static_cast<int>(node.outputs().size()) == shares_.replicas();
   }
-  // A smaller group is within one process.
+  // Throws if a group is smaller than all replicas and spans several processes.
   void check_group(const Node& node) const {
     const std::vector<int> group = group_of(node);
     const bool apart = std::any_of(group.begin(), group.end(), [&](int replica) {
@@ -173,9 +174,9 @@ class Cutter {
 
   // This process's part of a collective.
   struct OwnPart {
-    std::vector<int> replicas;  // as this process numbers them
+    std::vector<int> replicas;  // in this process's numbers
     std::vector<Value> inputs, outputs;
-    std::vector<std::string> names;  // of outputs
+    std::vector<std::string> names;  // names of outputs
   };
   OwnPart own_part(const Node& node) const {
     OwnPart own;
@@ -203,14 +204,15 @@ class Cutter {
     for (std::size_t k = 0; k < results.size(); ++k) copy_.set(own.outputs[k], results[k]);
   }
 
-  // A group of replicas of this process alone.
+  // Copies a collective of a group of this process's replicas.
   void take_group(const Node& node, const OwnPart& own) {
     check(node.type() == "AllReduce", node.description(), ": cannot join a group of replicas");
     set_all(own, all_reduce(part_, own.inputs, read_all_reduce(node.attributes()), own.names,
                             node.name(), own.replicas));
   }
 
-  // Within the process, across processes, back to all replicas of this one.
+  // Combines values within the process, then across processes, then sends the result to all
+  // replicas of this process.
   template <class Within, class Across>
   void take_in_levels(const OwnPart& own, const Within& within, const Across& across) {
     if (own.inputs.size() == 1) {
@@ -272,7 +274,7 @@ class Cutter {
   const Shares& shares_;
   const Owners& owners_;
   int64_t next_message_;
-  GraphCopy copy_;  // has no values of other processes
+  GraphCopy copy_;  // without values of other processes
   Graph& part_;
   std::vector<Crossing> crossings_;
   std::vector<std::vector<std::size_t>> crossings_at_;    // by node that uses the value

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// This process's replicas, renumbered from 0, with messages where values cross; messages are
-// numbered from `first_message`.
+// Keeps the nodes of this process's replicas, renumbered from 0. Adds messages where values cross
+// between processes. Messages are numbered from `first_message`.
 Graph cut_graph(const Graph& whole, const Shares& shares, const Owners& owners,
                 int64_t first_message);
 

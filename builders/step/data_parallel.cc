@@ -37,8 +37,8 @@ bool scales_loss(const DataParallelOptions& options) {
   return info_of(options.precision).wants_scaled_loss && !options.forward_only;
 }
 
-// The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. With
-// `mean:` no scaling is needed.
+// Scales each loss by 1/N, so that the sum over replicas is the gradient of the mean loss. With
+// `mean:` the all-reduce itself divides by N.
 void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   OneReplica::Part& part = one.parts[0];
   const int shares = (means(options) ? 1 : options.replicas) * options.micro_batches;
@@ -57,7 +57,7 @@ void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   }
 }
 
-// The gradients' factor: the replica's share of the loss.
+// The replica's share of the loss, as a factor of its gradients.
 Value share_of(OneReplica& one, const DataParallelOptions& options) {
   if (!options.weighted)
     return one.graph.constant("share",
@@ -99,7 +99,7 @@ Replicated named(const std::string& name, const Graph& graph, Value value) {
   return {name, {graph.name(value)}};
 }
 
-// Lists the step's feeds, its reports and its updates.
+// Lists the step's inputs, losses, metrics, checks and gradients in the model.
 void list_values(TrainingModel& model, const OneReplica& one, const StepReport& report,
                  const Flags& flags, const Optimizer& optimizer) {
   const Graph& graph = one.graph;
@@ -126,7 +126,7 @@ void list_values(TrainingModel& model, const OneReplica& one, const StepReport& 
       model.gradients.push_back(named(one.params[p].name, graph, one.gradients[p]));
 }
 
-// The network's own, of each part of the share.
+// Declares the network's outputs for each part of the share.
 void declare_network_outputs(OneReplica& one) {
   for (std::size_t part = 0; part < one.parts.size(); ++part)
     for (std::size_t i = 0; i < one.output_names.size(); ++i)
@@ -184,7 +184,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   std::optional<WholeLoss> whole;
   if (options.whole_loss) whole.emplace(one);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
-  one.graph.inherit_origins(where.text());  // the model function's lines, from here on
+  one.graph.inherit_origins(where.text());  // later nodes inherit the model function's lines
   scale_losses(one, options);
   std::optional<LossScale> scale;
   Differentiation how{{}, options.frozen, options.allow_untrained, options.forward_only};
@@ -233,7 +233,8 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   if (scale) also(update_loss_scale(one.graph, *scale, flags.skipped, options.loss_scaling));
   list_values(step, one, report, flags, optimizer);
   initialise_states(step, one, optimizer, options);
-  // Otherwise updates by deferred gradients would come first, and computation wait for them.
+  // Updates by deferred gradients are scheduled after all computation. Otherwise they would run
+  // first and delay the computation, because their operands exist from the start.
   schedule(one.graph, first_appended,
            options.deferred ? first_after_reduce : one.graph.node_count());
   step.step = std::move(one.graph);

@@ -19,11 +19,11 @@ bool takes_means(const DataParallelOptions& options) {
   return options.all_reduce.spec.reduction == Reduction::mean;
 }
 
-// The nodes that a gradient is made by, if it adds up rows.
+// The nodes that compute a table's gradient from gradients of rows.
 struct TableReads {
   std::vector<int> gathers;  // GatherGrad
   std::vector<int> sums;     // over uses and micro-batches
-  bool others = false;       // it has other terms
+  bool others = false;       // the gradient has other terms
 };
 
 void find_reads(const Graph& graph, Value gradient, TableReads& reads) {
@@ -35,7 +35,7 @@ void find_reads(const Graph& graph, Value gradient, TableReads& reads) {
   } else if (maker->domain().empty() && (maker->type() == "Add" || maker->type() == "Sum")) {
     const bool again =
         std::find(reads.sums.begin(), reads.sums.end(), maker->index()) != reads.sums.end();
-    if (again) {  // a term of several sums, not to be looked through once for each
+    if (again) {  // a term of several sums: not searched again
       reads.others = true;
       return;
     }
@@ -46,7 +46,8 @@ void find_reads(const Graph& graph, Value gradient, TableReads& reads) {
   }
 }
 
-// Whether other nodes read what these make, as they do if the table is a sum of parameters.
+// True if other nodes read results of these nodes, as is the case if the table is a sum of
+// parameters.
 bool read_by_others(const Graph& graph, const TableReads& reads) {
   std::set<int> own(reads.gathers.begin(), reads.gathers.end());
   own.insert(reads.sums.begin(), reads.sums.end());
@@ -56,7 +57,7 @@ bool read_by_others(const Graph& graph, const TableReads& reads) {
   return false;
 }
 
-// Why no gradient of this step can be summed by rows; "" if they can.
+// The reason why no gradient of this step can be summed by rows; "" if there is none.
 std::string obstacle(const DataParallelOptions& options) {
   if (options.embeddings == EmbeddingSum::dense) return "as asked for";
   if (options.weighted) return "replicas' shares of the batch may differ";
@@ -69,7 +70,7 @@ std::string obstacle(const DataParallelOptions& options) {
   return "";
 }
 
-// The same for one parameter.
+// The reason why one parameter's gradient cannot be summed by rows; "" if there is none.
 std::string obstacle(const Graph& graph, const TableReads& reads, std::size_t parts) {
   if (reads.others) return "other operators than Gather read the table, too";
   if (reads.gathers.size() != parts)
@@ -79,7 +80,7 @@ std::string obstacle(const Graph& graph, const TableReads& reads, std::size_t pa
   return axis == 0 ? "" : join("it is read along axis ", axis);
 }
 
-// How many rows a replica reads in a step; empty if that is not known yet.
+// The number of rows that a replica reads in a step. Empty if the number is not known yet.
 std::optional<int64_t> rows_read(const Graph& graph, const TableReads& reads, int64_t share) {
   int64_t rows = 0;
   for (int gather : reads.gathers) {
@@ -97,7 +98,7 @@ int64_t known_share(const DataParallelOptions& options) {
   return options.resident.any() ? options.resident.limits.minibatch : options.share;
 }
 
-// Bytes that reach each replica.
+// Bytes that each replica receives.
 struct SumBytes {
   int64_t whole = 0;
   std::optional<int64_t> by_rows;
@@ -111,7 +112,7 @@ SumBytes sum_bytes(const Graph& graph, const TableReads& reads, const Dims& tabl
       size_of(wire == DType::undefined ? graph.dtype(gather.inputs()[0]) : wire));
   const auto place = static_cast<int64_t>(size_of(graph.dtype(gather.inputs()[2])));
   const int64_t n = options.replicas, count = element_count(table);
-  SumBytes bytes{2 * (n - 1) * count * element / n, std::nullopt};  // each sums a part for all
+  SumBytes bytes{2 * (n - 1) * count * element / n, std::nullopt};  // reduce-scatter, all-gather
   if (const auto rows = rows_read(graph, reads, known_share(options)))
     bytes.by_rows = (n - 1) * *rows * (count / table[0] * element + place);
   return bytes;
@@ -133,7 +134,7 @@ SumChoice choose_sum(const SumBytes& bytes, const std::string& obstacle, Embeddi
                                       : SumChoice{false, "as a whole" + both};
 }
 
-// Drops these nodes. Values that `one` lists stay what they are.
+// Removes these nodes, and renumbers the values that `one` lists.
 void drop_nodes(OneReplica& one, const std::vector<int>& nodes) {
   std::vector<bool> kept(one.graph.node_count(), true);
   for (int node : nodes) kept[node] = false;
@@ -141,7 +142,7 @@ void drop_nodes(OneReplica& one, const std::vector<int>& nodes) {
   one.for_each_value([&](Value& value) { value = moved[value.id]; });
 }
 
-// Several tensors of rows as one.
+// Concatenates tensors of rows.
 Value rows_of_parts(Graph& graph, const std::vector<Value>& parts, const std::string& name) {
   return parts.size() == 1 ? parts[0] : concat(graph, parts, 0, name);
 }
@@ -177,7 +178,7 @@ EmbeddingSums::EmbeddingSums(OneReplica& one, const DataParallelOptions& options
   const AllReduceOptions& reduce = options.all_reduce;
   const auto planned = names_in_buckets(reduce.buckets, reduce.buckets_from);
   std::vector<int> dropped;
-  std::vector<std::string> names;  // of the values of tables_, which move
+  std::vector<std::string> names;  // names of the values in tables_: drop_nodes() renumbers values
   for (std::size_t p = 0; p < one.params.size(); ++p) {
     if (!one.gradients[p] || element_count(one.params[p].dims) == 0) continue;
     TableReads reads;

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Normalises with the given statistics, which are also the new ones.
+// Normalises with the running statistics. The new statistics are the old statistics.
 void normalise_as_predicting(GraphCopy& copy, const Node& node) {
   Graph& graph = copy.to();
   const std::vector<Value> x = copy.of(node.inputs());
@@ -24,8 +24,8 @@ void normalise_as_predicting(GraphCopy& copy, const Node& node) {
     if (outputs[i]) copy.set(outputs[i], x[i + 2]);
 }
 
-// Replaces a Dropout by its operand. A mask that something reads is made by a Dropout without
-// `training_mode`, which drops nothing.
+// Replaces a Dropout by its operand. If the mask is used, a Dropout without `training_mode`, which
+// drops nothing, computes the mask.
 void pass_all(GraphCopy& copy, const Node& node, const std::set<int>& listed) {
   std::vector<Value> operands = copy.of(node.inputs());
   operands.resize(std::min<std::size_t>(operands.size(), 2));
@@ -36,7 +36,7 @@ void pass_all(GraphCopy& copy, const Node& node, const std::set<int>& listed) {
   copy.set(outputs[0], operands[0]);
 }
 
-// Options that have no meaning without gradients, or without the statistics of a batch.
+// Options that have no meaning without gradients or without batch statistics.
 struct Excluded {
   const char* option;
   const char* why;
@@ -55,7 +55,7 @@ constexpr Excluded kExcluded[] = {
      [](const DataParallelOptions& options) { return options.skip_non_finite; },
      [](DataParallelOptions& options) { options.skip_non_finite = false; }},
     {"synchronised_batch_norm (TRAIN.SYNC_BATCH_NORM)",
-     "its batch norms use running statistics, no statistics of the batch",
+     "its batch norms use running statistics, not statistics of the batch",
      [](const DataParallelOptions& options) { return options.synchronised_batch_norm; },
      [](DataParallelOptions& options) { options.synchronised_batch_norm = false; }},
     {"statistics (TRAIN.STATISTICS)", "it changes no running statistics",
@@ -69,7 +69,7 @@ constexpr Excluded kExcluded[] = {
 void check_forward_only(const DataParallelOptions& options) {
   for (const Excluded& excluded : kExcluded)
     check(!excluded.given(options),
-          "the forward pass alone (forward_only, --forward-only) does not go with ",
+          "the forward pass alone (forward_only, --forward-only) cannot be combined with ",
           excluded.option, ": ", excluded.why, "; leave the option out");
 }
 

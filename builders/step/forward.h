@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass alone: the losses and metrics of a training step by weights that stay as they
-// are, as Detectron's only_build_forward_pass makes them.
+// The forward pass alone: the losses and metrics of a training step, without an update of the
+// weights. Detectron calls this only_build_forward_pass.
 #pragma once
 
 #include "builders/optimizers/optimizer.h"
@@ -9,17 +9,18 @@
 
 namespace lockstep {
 
-// Throws naming an option that only has a meaning with gradients, or where norms use the batch.
+// Throws if an option needs gradients or batch statistics. The error names the option.
 void check_forward_only(const DataParallelOptions& options);
 
-// The same options for the forward pass alone, without those that check_forward_only() refuses.
+// Returns the options with forward_only set, and with the defaults of all options that
+// check_forward_only() refuses.
 DataParallelOptions for_forward_only(DataParallelOptions options);
 
-// Layers that prediction computes otherwise do so here, too: batch norms use the running
-// statistics, which get no new values, and nothing is dropped.
+// Makes layers compute as in prediction. Batch norms use the running statistics and do not update
+// them. Dropout drops nothing.
 void compute_as_predicting(OneReplica& one);
 
-// Updates nothing: has no feeds and no slots.
+// An optimiser that updates nothing, without feeds and slots.
 Optimizer no_updates();
 
 }  // namespace lockstep

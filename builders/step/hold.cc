@@ -61,7 +61,8 @@ class Holder {
     return copy_.to().input(name, type);
   }
 
-  // Inputs of one kind have their rows in common, and are sliced alike.
+  // Replaces inputs by slices of states. All `inputs` have the same number of rows and use the same
+  // slice.
   void hold(const std::vector<Net::Named>& inputs, const MinibatchFeeds& feeds,
             std::vector<Net::Named>& fed) {
     if (inputs.empty()) return;
@@ -74,7 +75,7 @@ class Holder {
             " should have the same first dimension");
     }
     const Value index =
-        new_input(feeds.index, {DType::int64, {}}, "the place of its rows in the batch");
+        new_input(feeds.index, {DType::int64, {}}, "the index of its first row in the batch");
     const Value size = new_input(feeds.size, {DType::float32, {first.shape[0], 0}},
                                  "the number of its rows in the batch");
     fed.insert(fed.end(), {{feeds.index, index}, {feeds.size, size}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of the network become states that hold a batch, and each step's minibatch a slice of them.
+// Replaces inputs of the network by states that hold a batch. Each step reads its minibatch as a
+// slice of the states.
 #pragma once
 
 #include "builders/resident/inputs.h"
@@ -7,7 +8,8 @@
 
 namespace lockstep {
 
-// Throws naming an input that the network does not have, or whose rows are not those of the others.
+// Throws if the network lacks an input, or if first dimensions of inputs differ. The error names
+// the input.
 void hold_inputs(OneReplica& one, const ResidentInputs& resident);
 
 }  // namespace lockstep

@@ -13,21 +13,22 @@
 namespace lockstep {
 namespace {
 
-// Of a marked collective: the kept share of each statistic in it, and its number of elements.
+// Attributes of a marked collective: the kept fraction of each statistic, and the statistic's
+// number of elements.
 constexpr const char* kKept = "__kept";
 constexpr const char* kElements = "__elements";
 
-// The share of the state that its new value keeps: a product, where a batch norm has followed
-// another one on parts of the batch.
+// The fraction of the old state in its new value. The fraction is a product if several batch norms
+// update the state one after the other, on parts of the batch.
 double kept_share(const Graph& graph, const std::string& name, Value state, Value next) {
   double kept = 1;
   while (!(next == state)) {
     const auto maker = graph.producer(next);
-    check(maker && maker->type() == "BatchNormTrain", "statistics in turn: '", name,
-          "' is not a batch norm's running statistic, so nobody knows how several replicas move it "
-          "in turn; choose each, mean or first");
+    check(maker && maker->type() == "BatchNormTrain",
+          "TRAIN.STATISTICS in_turn needs running statistics of batch norms, but '", name,
+          "' is another state; choose each, mean or first");
     kept *= static_cast<double>(read_batch_norm(*maker).momentum);
-    // Operands x, scale, bias, mean, variance; results y, mean, variance.
+    // BatchNormTrain has operands x, scale, bias, mean, variance and results y, mean, variance.
     next = maker->inputs()[next == maker->outputs()[1] ? 3 : 4];
   }
   return kept;
@@ -42,7 +43,7 @@ bool moves_in_turn(const Node& node) {
   return node.type() == "AllReduce" && node.attributes().has(kKept);
 }
 
-// The kept share of every element.
+// The kept fraction of every element.
 Literal kept_of_elements(const Node& node) {
   const std::vector<float> kept = node.attributes().numbers(kKept, {});
   const std::vector<int64_t> elements = node.attributes().integers(kElements, {});

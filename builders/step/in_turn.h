@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running statistics that all replicas move, one after the other in their order, as if there were
-// one set of them: Ray's LocalSyncParallelOptimizer runs the update ops of all its towers.
+// Running statistics that all replicas update, one after the other in replica order, as if the
+// replicas shared a single copy. Ray's LocalSyncParallelOptimizer also runs the update ops of all
+// its towers.
 #pragma once
 
 #include <vector>
@@ -9,15 +10,15 @@
 
 namespace lockstep {
 
-// With kept share m, replica k's own new value is m s + (1 - m) b_k, of the state s and its batch's
-// b_k. In turn the state becomes
+// With state s, kept fraction m and batch statistic b_k, replica k alone computes m s + (1 - m)
+// b_k. n replicas in turn compute
 //   m^n s + sum of m^(n - 1 - k) (1 - m) b_k
-// The sum is a marked collective, for all statistics at once. Throws naming a statistic that is not
-// a batch norm's, since nobody knows how it moves.
+// The sum is one marked collective for all statistics. Throws if a state is not a batch norm's
+// running statistic. The error names the state.
 std::vector<Value> next_in_turn(Graph& one, int replicas, const Statistics& statistics);
 
-// Replaces marked collectives, once replicas stand: replica k multiplies what replica k - 1 has by
-// m and adds its own; then all get a copy.
+// Replaces marked collectives in the graph of all replicas. Replica k multiplies the result of
+// replica k - 1 by m and adds its own term. Then all replicas copy the last result.
 Graph expand_in_turn(Graph all);
 
 }  // namespace lockstep

@@ -14,19 +14,19 @@ struct DrawnState {
   State state;
   Dims dims;
   Initializer initializer;
-  int stream = 0;           // stream of its random numbers
+  int stream = 0;           // random stream
   std::string origin = {};  // the line that declares it, or "" for the builder's caller
 };
 
-// A state that belongs to another and has its size: w_momentum beside w.
+// A state that belongs to another state and has the same size: w_momentum beside w.
 struct BesideState {
   std::string name;
   StateKind kind;
-  float first = 0;  // of each element
+  float first = 0;  // initial value of each element
 };
 
-// Adds the state to one replica of several: the first replica draws it, the others get a copy.
-// Every replica fills the states beside it for itself.
+// Adds the state to the graph of one replica. The first of `replicas` draws the initial value and
+// the others get a copy. Every replica fills the states of `beside` itself.
 void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<BesideState>& beside,
                int replicas);
 

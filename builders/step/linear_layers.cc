@@ -15,15 +15,15 @@ namespace {
 
 struct LinearLayer {
   Value x, w, bias;
-  bool transposed;  // w is read as its transpose
-  int last;         // the node whose result it makes
+  bool transposed;  // the product uses the transpose of w
+  int last;         // the node that the layer's result replaces
 };
 
 bool is_standard(const Node& node, const char* type) {
   return node.domain().empty() && node.type() == type;
 }
 
-// The matrix that the value is the transpose of, or none.
+// The operand if `value` is the transpose of a matrix, else none.
 Value transposed_from(const Graph& graph, Value value) {
   const auto maker = graph.producer(value);
   if (!maker || !is_standard(*maker, "Transpose")) return none;
@@ -33,7 +33,7 @@ Value transposed_from(const Graph& graph, Value value) {
              : none;
 }
 
-// Says if a Reshape can give a result this shape: it takes one unknown size, and no empty one.
+// True if Reshape can produce this shape: at most one unknown dimension, and no dimension of 0.
 bool can_be_restored(const Shape& shape) {
   return std::ranges::count_if(shape, [](const Dim& dim) { return !dim.known(); }) <= 1 &&
          std::ranges::none_of(shape, [](const Dim& dim) { return dim.known() && dim.size() == 0; });
@@ -84,7 +84,7 @@ class LinearLayers {
     return layer;
   }
 
-  // Takes the bias from the product's only reader, if this reader adds one row to all rows.
+  // Sets the bias if the product's only consumer is an Add of one row to all rows.
   void add_bias(LinearLayer& layer, Value product) const {
     const auto readers = graph_.consumers(product);
     if (readers.size() != 1 || listed_.contains(product.id)) return;
@@ -96,7 +96,7 @@ class LinearLayers {
     layer.last = readers[0];
   }
 
-  // A transpose that only linear layers read.
+  // True for a transpose that only linear layers read.
   bool is_left_without_readers(int index) const {
     const Node node = graph_.node(index);
     if (!is_standard(node, "Transpose") || listed_.contains(node.outputs()[0].id)) return false;
@@ -130,7 +130,7 @@ class LinearLayers {
 
   OneReplica& one_;
   const Graph& graph_;
-  const std::set<int> listed_;       // values that others know
+  const std::set<int> listed_;       // values that `one_` names
   std::map<int, LinearLayer> made_;  // by the last node
   std::set<int> left_out_;           // nodes
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-finite gradients: finds the first one, and keeps states unchanged in a bad step.
+// Finds the first non-finite gradient, and keeps states unchanged in a step with non-finite
+// gradients.
 #pragma once
 
 #include <string>
@@ -9,10 +10,11 @@
 
 namespace lockstep {
 
-// On the current replica: the index in `gradients` of the first non-finite one, or -1.
+// The index in `gradients` of the first non-finite gradient, or -1. Computed on the current
+// replica.
 Value find_non_finite(Graph& graph, const std::vector<Value>& gradients, const std::string& name);
 
-// `next`, or `state` if `found` (from find_non_finite) is not -1. On the current replica.
+// `next` if `found` (from find_non_finite) is -1, else `state`. Computed on the current replica.
 Value unless_non_finite(Graph& graph, Value found, Value next, Value state);
 
 }  // namespace lockstep

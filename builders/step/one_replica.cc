@@ -53,8 +53,8 @@ std::set<int> OneReplica::listed() {
 }
 
 void check_free(const Graph& graph, const std::string& name, const std::string& what) {
-  check(!graph.find(name), "the step takes ", what, " as its input '", name,
-        "', but the network has a value of that name; rename that");
+  check(!graph.find(name), "the step reads ", what, " from its input '", name,
+        "', but the network has a value of that name; rename the network's value");
 }
 
 Value step_input(Graph& graph, const std::string& name, const TensorType& type,

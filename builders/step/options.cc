@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options' own laws, and replicas for a list of devices.
+// Checks DataParallelOptions, and derives replicas from a list of devices.
 #include <cmath>
 
 #include "builders/step/data_parallel.h"
@@ -20,8 +20,8 @@ void check_options(const DataParallelOptions& options) {
   check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
   check(options.micro_batches >= 1, "the number of micro-batches should be at least 1, is ",
         options.micro_batches);
-  check(options.share >= 0,
-        "a replica's share of the batch should be known as 0 or more rows, not ", options.share);
+  check(options.share >= 0, "a replica's share of the batch should be 0 or more rows, not ",
+        options.share);
   check(!(options.weighted && options.synchronised_batch_norm),
         "synchronised batch norm needs equal shares of the batch, but the loss is weighted for "
         "unequal ones");
@@ -30,13 +30,14 @@ void check_options(const DataParallelOptions& options) {
         "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
         "unequal ones");
   if (options.statistics == StatisticsPolicy::in_turn) {
-    check(!options.synchronised_batch_norm,
-          "statistics in turn are moved by each replica's own batch, but synchronised batch norm "
-          "has one of all replicas");
+    check(
+        !options.synchronised_batch_norm,
+        "TRAIN.STATISTICS in_turn cannot be combined with TRAIN.SYNC_BATCH_NORM: in_turn needs the "
+        "statistics of each replica's batch");
     check(!options.deferred ||
               !(options.skip_non_finite || info_of(options.precision).wants_scaled_loss),
-          "statistics in turn cannot leave out the replica whose gradients are not finite, as "
-          "steps do that are skipped and whose gradients are deferred");
+          "TRAIN.STATISTICS in_turn cannot be combined with deferred gradients and skipping of "
+          "non-finite steps");
   }
   if (options.resident.any()) {
     check_resident(options.resident);

@@ -39,26 +39,26 @@ class ModelCutter {
     take(whole_.updates, part.updates);
     take(whole_.initial, part.initial);
     part.inference = whole_.inference.clone();
-    for (const State& state : whole_.states)  // prediction reads the state of replica 0, which is
-                                              // now another one
+    // Prediction reads the states of the first replica, which is now this process's first replica.
+    for (const State& state : whole_.states)
       if (Value input = part.inference.find(state.values[0]))
         part.inference.rename(input, state.values[shares_.first()]);
     return part;
   }
 
  private:
-  // A process receives the rows of another one in the number of its own.
+  // Throws for whole_loss with weighted shares: a process receives as many rows from another
+  // process as it has.
   void check_equal_shares() const {
     if (shares_.processes() == 1) return;
     const bool weighted =
         std::any_of(whole_.inputs.begin(), whole_.inputs.end(),
                     [](const StepInput& input) { return input.role == Role::weight; });
     for (int index = 0; weighted && index < whole_.step.node_count(); ++index)
-      check(
-          !whole_.step.node(index).attributes().has(kShapedLike),
-          "whole_loss (TRAIN.WHOLE_LOSS) of a batch whose shares may differ cannot be computed by "
-          "several processes; take a batch (TRAIN.BATCH_SIZE) that all replicas and their "
-          "micro-batches share equally, or one process");
+      check(!whole_.step.node(index).attributes().has(kShapedLike),
+            "whole_loss (TRAIN.WHOLE_LOSS) cannot be computed by several processes if replicas may "
+            "have different numbers of rows; choose a TRAIN.BATCH_SIZE that divides equally "
+            "among all replicas and their micro-batches, or use one process");
   }
   std::vector<std::string> share_of(const std::vector<std::string>& values) const {
     const auto first = values.begin() + shares_.first();

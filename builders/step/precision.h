@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixed precision: forward and backward pass in 16-bit floats. Prediction stays float32: it is the
-// part of the file that other engines run.
+// Mixed precision: forward and backward pass in 16-bit floats. Prediction stays float32: the
+// inference graph is the part of the file that other engines run.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-// See graph/passes/precision.h. Values that the model lists by name (losses, gradients, new states)
-// keep name and type.
+// See graph/passes/precision.h. Losses, metrics, checks, gradients and new states keep name and
+// type.
 void lower_precision(TrainingModel& model, DType narrow);
 
 // float32, bfloat16 or float16; throws for any other text.

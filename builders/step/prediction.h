@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same network for prediction: the model function runs a second time.
+// Builds the network for prediction by a second call of the model function.
 #pragma once
 
 #include "builders/net/net.h"
@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-// An output's value, under the name of the output where that is free.
+// The output's value, renamed to the output's name if possible, else an identity with this name.
 Value named_output(Graph& graph, const Net::Named& output);
 
-// Fills model.inference; its parameters must be those of training, of the same types.
+// Fills model.inference. Throws if a parameter does not exist in training or has another type.
 void trace_inference(TrainingModel& model, const ModelFn& network);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Micro-batches (declared in one_replica.h): forward and backward pass again for each later part.
+// Micro-batches (declared in one_replica.h): repeats forward and backward pass for each later part.
 #include <set>
 #include <unordered_map>
 
@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Parts of a batch may differ in size.
+// Adds an input of a later part. Parts may differ in size, so unknown dimensions get new names.
 Value input_of_part(Graph& graph, Value first, const std::string& name, int part) {
   TensorType type = graph.type(first);
   for (Dim& dim : type.shape)
@@ -25,7 +25,8 @@ Value of_part(const ValuesOfPart& here, Value value) {
   return found == here.end() ? value : found->second;
 }
 
-// Unless its copy exists, or its operands are the same in all parts; random numbers never are.
+// Copies a node for a later part, unless a copy exists or the operands are the same in all parts.
+// Random nodes are always copied.
 void copy_for_part(Graph& graph, int index, int part, ValuesOfPart& here) {
   const Node node = graph.node(index);
   const std::vector<Value> outputs(node.outputs().begin(), node.outputs().end());
@@ -45,8 +46,8 @@ void copy_for_part(Graph& graph, int index, int part, ValuesOfPart& here) {
   if (draws) set_random_part(graph, made.index(), part);
 }
 
-// Copies one part for the others. Nodes whose operands are the same in all parts are not repeated,
-// except random numbers.
+// Copies the first part for each later part. Nodes with the same operands in all parts are not
+// repeated, except random nodes.
 class Repetition {
  public:
   explicit Repetition(OneReplica& one)
@@ -88,9 +89,9 @@ class Repetition {
 
   OneReplica& one_;
   Graph& graph_;
-  const int nodes_;          // of the first part, and early ones
-  std::vector<Value> next_;  // of the first part, by parameter
-  ValuesOfPart here_;        // of the current part
+  const int nodes_;          // the first part's nodes and early nodes
+  std::vector<Value> next_;  // the first part's new states, by parameter
+  ValuesOfPart here_;        // values of the current part
 };
 
 }  // namespace

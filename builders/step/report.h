@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One replica's report of a step, however many parts its share of the batch is split into.
+// One replica's report of a step, over all parts of its share of the batch.
 #pragma once
 
 #include <vector>

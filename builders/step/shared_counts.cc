@@ -30,11 +30,11 @@ Value at_least_one(Graph& graph, Value count, const std::string& name) {
   return graph.add_value({.type = "Max", .inputs = {count, shared_number(graph, 1)}}, name);
 }
 
-// What all replicas count, in all parts if they are known.
+// The count summed over all replicas. If `early`, also over all parts.
 Value count_of_all(OneReplica& one, Value count, const CountShares& shares, bool early,
                    const std::string& name) {
   Graph& graph = one.graph;
-  std::vector<Value> made;  // the same in all parts
+  std::vector<Value> made;  // values that are the same in all parts
   Value all = count;
   if (early && shares.parts > 1) {
     std::vector<Value> counts{count};

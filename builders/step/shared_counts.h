@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses that are means over counted things, such as the valid places of padded sequences.
+// Scales losses that are means over a count, such as the number of valid elements in padded
+// sequences.
 #pragma once
 
 #include "builders/step/one_replica.h"
@@ -11,10 +12,10 @@ struct CountShares {
   bool mean = false;  // the all-reduce computes a mean, not a sum
 };
 
-// Before the backward pass: scales each loss that has a count to its part of the mean over what all
-// replicas and all parts count, so that it needs no other scaling. The counts are summed by an
-// all-reduce of their own. A count that depends on parameters is known only after a part's forward
-// pass: then each part is divided by the count of all replicas in that part.
+// Scales each loss that has a count to its part of the mean over the counts of all replicas and
+// parts. Called before the backward pass. These losses need no other scaling. A separate all-reduce
+// sums the counts. A count that depends on parameters is known only after a part's forward pass, so
+// each part is divided by the count of all replicas in this part.
 void share_counts(OneReplica& one, const CountShares& shares);
 
 }  // namespace lockstep

@@ -32,10 +32,10 @@ int Shares::own_number(int place) const {
   return count() + auxiliary_number(place) % auxiliaries_;
 }
 
-// The place's number among the auxiliary devices of all processes.
+// The index of a device among the auxiliary devices of all processes.
 int Shares::auxiliary_number(int place) const {
   const int all = auxiliaries_ * share_.processes;
-  check(place - replicas_ < all, "a node is on place ", place, ", but the step has ", replicas_,
+  check(place - replicas_ < all, "a node is on device ", place, ", but the step has ", replicas_,
         " replicas and ", all, " auxiliary devices; build the step again");
   return place - replicas_;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of a whole step, replicas and auxiliary devices, as processes share them out.
+// The devices of a whole step, replicas and auxiliary devices, divided among processes.
 #pragma once
 
 #include "builders/step/partition.h"
@@ -8,13 +8,13 @@ namespace lockstep {
 
 constexpr int kEveryProcess = -1;
 
-// The replicas of each process: their numbers differ by at most one. Behind the replicas of all
-// processes come the auxiliary devices of the first one, the second one, ..; in a process's own
-// numbers, its auxiliary devices come behind its replicas.
+// The devices of each process. Processes differ by at most one replica. In the whole step, the
+// replicas of all processes come first, then the auxiliary devices of the first process, the second
+// process, ..; in a process's own step, replicas come first, then auxiliary devices.
 class Shares {
  public:
-  // `replicas`, `auxiliaries`: of all processes. Throws if there are too few replicas, or if
-  // processes would have unequal numbers of auxiliary devices.
+  // `replicas` and `auxiliaries` are numbers over all processes. Throws if there are too few
+  // replicas, or if processes would have unequal numbers of auxiliary devices.
   Shares(const ProcessShare& share, int replicas, int auxiliaries);
 
   int rank() const { return share_.rank; }
@@ -25,9 +25,9 @@ class Shares {
   int count() const { return count_of(share_.rank); }
   int auxiliaries() const { return auxiliaries_; }  // of each process
 
-  // The process of a place of the whole step. Throws for a place behind the last.
+  // The process of device `place` of the whole step. Throws if the step has no such device.
   int process_of(int place) const;
-  // The number that a place of this process has in its own step.
+  // The number of this process's device `place` in its own step.
   int own_number(int place) const;
 
  private:

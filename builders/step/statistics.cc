@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// One sum for all: statistics are small and many.
+// Sums all statistics in one bucket, because statistics are small and numerous.
 std::vector<Value> mean_of(Graph& graph, int replicas, const Statistics& statistics) {
   constexpr int64_t kAll = int64_t{1} << 40;
   AllReduceOptions options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With mean m_k and variance v_k of replica k's share, all of one size, over N replicas:
 //   m = mean of m_k          v = mean of (v_k + (m_k - m)^2)
-// which loses no digits if the mean is large against the deviation, as E[x^2] - m^2 would.
+// Unlike E[x^2] - m^2, this loses no digits if the mean is large compared to the deviation.
 #include "builders/step/sync_batch_norm.h"
 
 #include "graph/passes/copy.h"
@@ -13,13 +13,13 @@
 namespace lockstep {
 namespace {
 
-// Synchronises one BatchNormTrain. `operands`: its own, in the new graph.
+// Synchronises one BatchNormTrain. `operands` are the node's operands in the new graph.
 class Synchronised {
  public:
   Synchronised(Graph& graph, const Node& node, std::vector<Value> operands)
       : graph_(graph), node_(node), operands_(std::move(operands)) {}
 
-  // Its new results: y, and the running mean and variance.
+  // The new results: y, running mean and running variance.
   std::vector<Value> results() {
     const BatchNormAttrs attrs = read_batch_norm(node_);
     const Value x = operands_[0];
@@ -51,7 +51,7 @@ class Synchronised {
                             site);
   }
 
-  // [1, C, 1, ..] as [C]
+  // Reshapes [1, C, 1, ..] to [C].
   Value flat(Value x) {
     const Value shape = graph_.constant(node_.name() + "_local_mean_shape", Literal::vector({-1}));
     return graph_.add_value({.type = "Reshape", .inputs = {x, shape}}, site("_local_mean"));

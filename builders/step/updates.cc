@@ -25,8 +25,9 @@ std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions&
     statistics.states.push_back(param.value);
     statistics.next.push_back(param.next);
   }
-  // With deferred gradients, a skip is known one step later; a replica whose own gradients are not
-  // finite keeps its old statistics. If statistics are of all replicas, so is this decision.
+  // With deferred gradients, a skip is known only one step later. So a replica with non-finite
+  // gradients keeps its old statistics. If statistics are synchronised, all replicas decide
+  // together, by the statistics.
   if (options.deferred && flags.skipped)
     keep_statistics(
         one.graph, statistics,
@@ -42,11 +43,12 @@ std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions&
 namespace {
 
 struct Count {
-  Value number;  // of this step's update
-  Value made;    // after the step
+  Value number;  // number of this step's update
+  Value made;    // number of updates after the step
 };
 
-// Skipped steps do not count, so this differs from the step number and has to be a state.
+// Skipped steps do not count, so the number of updates differs from the step number and must be a
+// state.
 Count count_update(Graph& graph, Value skipped) {
   const std::string name = kUpdatesMade;
   const auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {

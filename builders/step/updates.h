@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates of one replica's states after the step. Each function returns the states' new values.
+// Updates of one replica's states after the step. Each function returns the new values.
 #pragma once
 
 #include <vector>
@@ -11,20 +11,21 @@
 
 namespace lockstep {
 
-// For steps that may be skipped: the first bad gradient of the step before any sum, among the
-// summed ones, and of the sum.
+// Indices of the first non-finite gradient, or -1, for steps that may be skipped: `unsound` among
+// this step's own gradients (deferred gradients only), `origin` among the gradients before the sum,
+// `skipped` among the sums.
 struct Flags {
   Value unsound, origin, skipped;
 };
 
-// Replaces the gradients by those of the previous step and stores this step's.
+// Replaces the gradients by the previous step's gradients and stores this step's gradients.
 std::vector<Binding> defer(OneReplica& one);
 
 struct StatisticsOptions {
   StatisticsPolicy policy = StatisticsPolicy::each;
   int replicas = 1;
   bool deferred = false;      // gradients are deferred
-  bool synchronised = false;  // statistics are already those of all replicas
+  bool synchronised = false;  // statistics are already over all replicas
 };
 std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions& options,
                                        const Flags& flags);

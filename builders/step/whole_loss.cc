@@ -16,7 +16,7 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kScope = "whole";
-// Attribute of a collective that joins rows on replica 0 alone.
+// Marks a collective that joins rows on replica 0 alone.
 constexpr const char* kOnFirst = "__on_first";
 
 bool joins_on_first(const Node& node) {
@@ -57,7 +57,7 @@ WholeLoss::WholeLoss(const OneReplica& one)
   for (const auto* names : {&one.loss_names, &one.metric_names})
     check(std::find(names->begin(), names->end(), kWholeLoss) == names->end(),
           "whole_loss (TRAIN.WHOLE_LOSS): the network has a loss or a metric of that name; rename "
-          "it");
+          "it in the network");
   check_free(forward_, kWholeLoss, "the loss of the whole batch");
   for (const Net::Param& param : one.params) states_.push_back(param.value);
   for (const int index : needed_nodes())
@@ -66,13 +66,13 @@ WholeLoss::WholeLoss(const OneReplica& one)
       const TensorType& type = forward_.type(input);
       check(type.shape.empty() || !type.shape[0].known(),
             "whole_loss (TRAIN.WHOLE_LOSS): the input '", forward_.name(input), "' is ", type,
-            ", so the network takes the rows of one share and cannot take all rows of the batch; "
+            ", so the network accepts only the rows of one share, not all rows of the batch; "
             "declare its first dimension by a name, such as N, or leave whole_loss "
             "out");
     }
 }
 
-// Tells values that each batch decides: inputs, and rows of a batch that stays on the devices.
+// True for values that change with each batch: inputs, and slices of a resident batch.
 bool WholeLoss::is_fed(Value value) const {
   if (const auto maker = forward_.producer(value)) return is_slice_of_batch(*maker);
   return !forward_.literal(value) &&
@@ -123,7 +123,7 @@ Value WholeLoss::add_to(OneReplica& one, int replicas) const {
     return made[value.id] =
                same ? same : graph.take_constant(forward_, value, join(kScope, "/", name));
   };
-  const int own_part = static_cast<int>(one.parts.size());  // a stream that no part draws from
+  const int own_part = static_cast<int>(one.parts.size());  // a random stream that no part uses
   for (const int index : needed_nodes()) {
     const Node node = forward_.node(index);
     std::vector<Value> inputs;

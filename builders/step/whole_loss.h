@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training loss over the unsplit batch: the loss that one replica would have with the whole
-// batch, as Ray's LocalSyncParallelOptimizer computes it on the placeholders before they are split.
+// The training loss over the unsplit batch: the loss that one replica would compute for the whole
+// batch. Ray's LocalSyncParallelOptimizer computes this loss on the placeholders before the split.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace lockstep {
 
 inline constexpr const char* kWholeLoss = "whole_loss";  // the metric
 
-// Keeps the network as traced: later its batch norms may be synchronised, its losses are scaled.
+// Keeps a copy of the traced network, before batch norms are synchronised and losses are scaled.
 class WholeLoss {
  public:
-  // Throws if there is no such loss, naming an input whose rows cannot be joined, or what has the
-  // metric's name.
+  // Throws if the loss cannot be computed. The error names an input with rows that cannot be
+  // joined, or a conflict with the metric's name.
   explicit WholeLoss(const OneReplica& one);
 
-  // Adds the metric once all parts stand: the rows of all replicas and parts are joined on replica
-  // 0, which computes the sum of the losses with its parameters. Running statistics stay, and
-  // random layers draw their own streams. All replicas get a copy of the result.
+  // Adds the metric, after all parts exist. Joins the rows of all replicas and parts on replica 0,
+  // which computes the sum of the losses with its parameters. Running statistics are not updated,
+  // and random layers use separate streams. All replicas get a copy of the result.
   Value add_to(OneReplica& one, int replicas) const;
 
  private:
@@ -31,11 +31,11 @@ class WholeLoss {
 
   Graph forward_;
   std::vector<Value> losses_;
-  std::vector<Value> states_;  // inputs that no batch decides
+  std::vector<Value> states_;  // inputs that do not change with the batch
 };
 
-// Replaces the marked collectives that join rows, once replicas stand: replica 0 copies the rows of
-// the others.
+// Replaces the marked collectives that join rows in the graph of all replicas. Replica 0 copies the
+// rows of the others.
 Graph expand_joined_rows(Graph all);
 
 }  // namespace lockstep

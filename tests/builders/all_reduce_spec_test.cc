@@ -63,17 +63,18 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("pscpu/collective", "there is no algorithm 'pscpu/collective'");
   refuses("pscpu/pscpu/pscpu", "there is no algorithm 'pscpu/pscpu/pscpu'");
   refuses("nccl/", "'nccl/'");
-  refuses("pscpu#2/pscpu", "'pscpu#2/pscpu': only the second level takes a number of shards");
-  refuses("pscpu#2/pscpu#2", "only the second level takes a number of shards, as in pscpu/pscpu#2");
+  refuses("pscpu#2/pscpu", "'pscpu#2/pscpu': only the second level can have a number of shards");
+  refuses("pscpu#2/pscpu#2",
+          "only the second level can have a number of shards, as in pscpu/pscpu#2");
   refuses("pscpu/pscpu#0", "number of shards should be at least 1");
   refuses("pscpu/pscpu#two", "shards 'two'");
-  refuses("nccl#2", "nccl takes no number of shards");
+  refuses("nccl#2", "nccl cannot have a number of shards");
   refuses("xring#-1", "shards '-1'");
   refuses("xring#0", "number of shards should be at least 1");
   refuses("xring#2#3", "two numbers of shards");
-  refuses("rechd#2", "rechd takes no number of shards");
-  refuses("nccl/xring#2", "nccl/xring takes no number of shards");
-  refuses("pscpu/rechd#2", "pscpu/rechd takes no number of shards");
+  refuses("rechd#2", "rechd cannot have a number of shards");
+  refuses("nccl/xring#2", "nccl/xring cannot have a number of shards");
+  refuses("pscpu/rechd#2", "pscpu/rechd cannot have a number of shards");
   refuses("pscpu:64k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:4kB:nccl", "all in elements or all in bytes");

@@ -103,12 +103,12 @@ TEST(Chop, RefusesByName) {
   std::vector<float> rows(6);
   const Chopped chopped = chop(5, {}, 4);
   expect_error([&] { padded_rows(chopped, column(rows)); },
-               "float32[6,1] has not the 5 rows of the episodes");
+               "float32[6,1] does not have the 5 rows of the episodes");
   expect_error(
       [&] {
         first_states(chopped, {{DType::float32, {}}, rows.data()});
       },
-      "has not the 5 rows");
+      "does not have the 5 rows");
 }
 
 }  // namespace

@@ -206,10 +206,13 @@ TEST(DataParallel, ANameThatIsTakenIsNamedWithItsUse) {
       build_data_parallel_model(all_ops(), model, MomentumSgd{}, options);
     };
   };
-  expect_error(with("lr"), "the rate of its updates as its input 'lr'", "rename that");
-  expect_error(with("label"), "its labels as the input 'label'", "rename that");
-  expect_error(with("pred_w_momentum"), "the optimiser's momentum of 'pred_w'", "rename that");
-  expect_error(with("loss_weight", {.weighted = true}), "the weight of its losses", "rename that");
+  expect_error(with("lr"), "the rate of its updates from its input 'lr'",
+               "rename the network's value");
+  expect_error(with("label"), "the input 'label' for its labels", "rename the network's value");
+  expect_error(with("pred_w_momentum"), "the optimiser's momentum of 'pred_w'",
+               "rename the network's value");
+  expect_error(with("loss_weight", {.weighted = true}), "the weight of its losses",
+               "rename the network's value");
   expect_error(with("pred_w_deferred", {.deferred = true}), "the previous gradient of 'pred_w'");
 }
 

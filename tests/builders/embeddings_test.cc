@@ -366,7 +366,7 @@ TEST(Embeddings, HaveAWordForEachWay) {
   expect_error([] { parse_embedding_sum("rows"); },
                "summed 'auto', 'dense' or 'sparse', not 'rows'");
   expect_error([] { built(plain, {.share = -1}, EmbeddingSum::automatic); },
-               "known as 0 or more rows, not -1");
+               "should be 0 or more rows, not -1");
 }
 
 }  // namespace

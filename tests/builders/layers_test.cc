@@ -126,7 +126,7 @@ TEST(SequenceLayers, DataThatIsNotTheirsIsNamed) {
   refused(lstm({.layers = 0}), {3, "N", 2}, "0 layers of 4 hidden units");
   refused(lstm({.layers = 2, .first_h = {Value{0}}}), {3, "N", 2}, "1 first states for 2 layers");
   refused([](Net& net, Value x) { embedding_layer(net, x, 5, 2, {}, "layer1"); }, {"N"},
-          "an embedding is of whole numbers, int32 or int64, not of float32");
+          "an embedding looks up whole numbers, int32 or int64, not float32");
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(Partition, RefusesWhatCannotBeShared) {
       [&] {
         partition(torn, {0, 2});
       },
-      "a node is on place 4, but the step has 4 replicas",
+      "a node is on device 4, but the step has 4 replicas",
       "0 auxiliary devices; build the step again");
 }
 

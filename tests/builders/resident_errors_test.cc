@@ -70,8 +70,9 @@ TEST(ResidentErrors, BatchesThatDoNotFit) {
   expect_error([&] { loaded.load(batch); }, "the batch has no 'label'");
   batch = loaded.batch(8, 8);
   batch["images"] = batch["data"];
-  expect_error([&] { loaded.load(batch); },
-               "'images' is no resident input of the model; those are data, label");
+  expect_error(
+      [&] { loaded.load(batch); },
+      "'images' is not a resident input of the model; its resident inputs are data, label");
   batch = loaded.batch(8, 8);
   batch["data"].desc.dims = {8, 36};
   expect_error([&] { loaded.load(batch); }, "'data' of the batch is float32[8,36]",
@@ -101,7 +102,7 @@ TEST(ResidentErrors, StatesThatDoNotFit) {
         },
         why);
   };
-  refused(16, 4, "sequences of 4 rows, the model is built for at most 3");
+  refused(16, 4, "sequences of 4 rows, but the model is built for at most 3");
   refused(4, 5, "the batch has 4 rows and 5 rows of states");
   refused(4, 0, "the batch has 4 rows and 0 rows of states");
   refused(3, 1, "a minibatch of 0 sequences does not suffice for 2 replicas");
@@ -155,7 +156,7 @@ TEST(ResidentErrors, ModelsThatCannotBeBuilt) {
       },
       "the resident input 'data' is listed twice");
   expect_error([&] { built(kMlp, of({"data"}, {"data"})); }, "'data' is listed twice");
-  expect_error([&] { built(kMlp, of({}, {"data"})); }, "resident states need rows");
+  expect_error([&] { built(kMlp, of({}, {"data"})); }, "resident states need resident rows");
   const auto limited = [&](const ResidentLimits& limits, const std::string& name) {
     expect_error([&] { built(kMlp, of({"data"}, {}, limits)); }, "resident.limits." + name,
                  "should be at least 1");
@@ -195,7 +196,7 @@ TEST(ResidentErrors, ModelsThatCannotBeBuilt) {
         [&] {
           built(with_input(name, {DType::float32, {"N"}}), of({"data"}));
         },
-        join("as its input '", name, "', but the network has a value of that name"));
+        join("from its input '", name, "', but the network has a value of that name"));
 }
 
 TEST(ResidentErrors, ModelsThatHoldNothing) {
@@ -220,7 +221,7 @@ TEST(ResidentErrors, ModelsThatHoldNothing) {
   refused("resident.limits.minibatch is 0 rows");
   model.metadata["resident"] = limits;
   model.metadata["sequences"] = "label\nfirst\n";
-  refused("lists 2 inputs, of which the step holds 1");
+  refused("lists 2 inputs, but the step holds 1");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(ResidentLoad, RefusesByName) {
         resident_load({5, 9, 10}, 2, 20);
       },
       "each of 2 replicas would hold 10 rows of the batch of 20",
-      "the model is built for at most 9");
+      "but the model is built for at most 9");
   expect_error(
       [&] {
         resident_load({4, 100, 3}, 2, 16, 4);

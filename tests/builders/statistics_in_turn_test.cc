@@ -105,10 +105,11 @@ TEST(StatisticsInTurn, WhatCannotMoveInTurnIsNamed) {
     options.statistics = StatisticsPolicy::in_turn;
     return [options] { build_data_parallel_model(all_ops(), two_norms, MomentumSgd{}, options); };
   };
-  expect_error(with({.synchronised_batch_norm = true}), "synchronised batch norm has one of all");
+  expect_error(with({.synchronised_batch_norm = true}),
+               "cannot be combined with TRAIN.SYNC_BATCH_NORM");
   expect_error(with({.deferred = true, .skip_non_finite = true}),
-               "statistics in turn cannot leave out the replica");
-  expect_error(with({.deferred = true, .precision = DType::float16}), "statistics in turn");
+               "TRAIN.STATISTICS in_turn cannot be combined with deferred gradients");
+  expect_error(with({.deferred = true, .precision = DType::float16}), "TRAIN.STATISTICS in_turn");
   const auto counting = [](Net& net) {
     const Value x = net.input("data", {DType::float32, {"N", 2}});
     const Value w = net.param("w", {2}, constant(1));
@@ -122,7 +123,8 @@ TEST(StatisticsInTurn, WhatCannotMoveInTurnIsNamed) {
         build_data_parallel_model(all_ops(), counting, MomentumSgd{},
                                   {.replicas = 2, .statistics = StatisticsPolicy::in_turn});
       },
-      "'seen' is not a batch norm's running statistic", "choose each, mean or first");
+      "running statistics of batch norms, but 'seen' is another state",
+      "choose each, mean or first");
 }
 
 TEST(StatisticsInTurn, HasAName) {

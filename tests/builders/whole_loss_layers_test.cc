@@ -126,7 +126,7 @@ TEST(WholeLoss, RefusesByNameWhatItCannotJoin) {
       [&] {
         partition(unequal, {1, 2});
       },
-      "whole_loss (TRAIN.WHOLE_LOSS)", "shares may differ", "TRAIN.BATCH_SIZE");
+      "whole_loss (TRAIN.WHOLE_LOSS)", "different numbers of rows", "TRAIN.BATCH_SIZE");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
                  {"xrung", "did you mean 'xring'"});
   expect_refused(train("run", {"ALL_REDUCE", "xring#7"}), {"ALL_REDUCE", "at most #2"});
   expect_refused(train("run", {"ALL_REDUCE", "pscpu#2/pscpu"}), {"ALL_REDUCE", "second level"});
-  expect_refused(train("run", {"ALL_REDUCE", "nccl/rechd#2"}), {"takes no number of shards"});
+  expect_refused(train("run", {"ALL_REDUCE", "nccl/rechd#2"}), {"cannot have a number of shards"});
   expect_refused(train("run", {"ALL_REDUCE", "pscpu/pscpu#2"}), {"ALL_REDUCE", "at most #1"});
   expect_refused(train("run", {"ALL_REDUCE", "collective#1025"}), {"at most #1024"});
   for (const char* spec : {"collective#3", "nccl/pscpu", "pscpu/rechd"})

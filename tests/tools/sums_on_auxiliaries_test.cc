@@ -107,7 +107,7 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
   };
   refused("gpu*2", "cpu*2", "psgpu", {"AUX_DEVICES: cpu", "for replicas on gpu", "host's CPU"});
   refused("cpu*2", "gpu", "psgpu", {"AUX_DEVICES: gpu", "for replicas on cpu"});
-  refused("cpu*2", "cpu", "xring", {"'xring' gathers nowhere", "pscpu, psgpu"});
+  refused("cpu*2", "cpu", "xring", {"'xring' has no algorithm that gathers", "pscpu, psgpu"});
   refused("cpu*2", "cpu", "psgpu#2",
           {"psgpu#2 on 1 x 1 auxiliary devices; at most #1 is possible: ask for fewer shards or "
            "more auxiliary devices (AUX_DEVICES, --aux-devices)"});
@@ -123,7 +123,7 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
     expect_refused(run_lockstep({"plan", source, "--devices", "gpu*2", "--aux-devices", "gpu:0"}),
                    {"AUX_DEVICES: gpu:0" + holds, other});
   expect_refused(train("run", {"AUX_DEVICES", "cpu"}),
-                 {"ALL_REDUCE", "'collective' gathers nowhere", "AUX_DEVICES"});
+                 {"ALL_REDUCE", "'collective' has no algorithm that gathers", "AUX_DEVICES"});
 }
 
 // A network predicts on one device, whatever its training took.
