@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// At first every action is about as likely as the others.
+// Small initial weights, so that all actions are about equally likely at first.
 constexpr float kSmall = 0.01F;
 
 Value tower(Net& net, Value x, const ActorCriticOptions& options, const std::string& name) {

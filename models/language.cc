@@ -14,9 +14,9 @@ using LayerFn = RecurrentOutputs (*)(Net&, Value, int64_t, const RecurrentLayer&
 
 struct LanguageEntry {
   const char* name;
-  const char* layer;  // of the names of parameters
+  const char* layer;  // prefix of parameter names
   LayerFn make;
-  bool has_cells;  // a second state
+  bool has_cells;  // LSTM cells: a second state
 };
 
 constexpr LanguageEntry kLanguageModels[] = {
@@ -37,8 +37,8 @@ struct ReadText {
   Value x;                       // [steps, rows, hidden]
   std::vector<Net::Named> last;  // states
 };
-// Of the numbers [rows, steps]. In prediction the layers continue from fed states, so that a text
-// can be read piece by piece.
+// Runs the recurrent layers over character numbers [rows, steps]. In prediction the layers continue
+// from fed states, so that a text can be read piece by piece.
 ReadText read_text(Net& net, Value data, const LanguageEntry& entry,
                    const LanguageOptions& options) {
   Graph& graph = net.graph;
@@ -66,7 +66,7 @@ ReadText read_text(Net& net, Value data, const LanguageEntry& entry,
   return {x, std::move(last)};
 }
 
-// [rows, steps, characters] of rows after each other.
+// Reshapes the probabilities of consecutive rows to [rows, steps, characters].
 Value by_row(Graph& graph, Value prob, Value data, int64_t characters) {
   const Value last = graph.constant("count_of_characters", Literal::vector({characters}));
   const Value shape = concat(graph, {shape_of(graph, data, "rows_and_steps"), last}, 0, "places");

@@ -47,7 +47,7 @@ class MobileNetV2 {
     return clip(net_.graph, conv_bn(x, channels, conv, name, 0), 0, 6, name + ".2");
   }
 
-  // Widens, filters each channel separately, narrows; adds its input if shapes allow.
+  // Widens, filters each channel separately, narrows, and adds the input if shapes allow.
   Value block(Value x, int64_t expansion, int64_t channels, int64_t stride,
               const std::string& name) {
     const int64_t in = net_.graph.shape(x)[1].size(), wide = in * expansion;

@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 struct Variant {
-  std::array<int64_t, 4> blocks;  // of each stage
+  std::array<int64_t, 4> blocks;  // number of blocks in each stage
   bool bottleneck = true;
   int64_t groups = 1;
   int64_t group_width = 64;  // channels of the 3x3 convolutions in stage 1, per group

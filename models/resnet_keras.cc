@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks make their layers in Keras's order, which is the order of its variables.
+// Blocks create their layers in Keras's order, because Keras orders variables by creation.
 #include <array>
 
 #include "builders/net/layers.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names as in tests/golden/resnet50_horovod_order.txt: a step of keras.applications' ResNet50 under
-// TensorFlow. Its convolution and its bias are two operators, and one node here, which has the name
-// of the convolution; its result is the sum with the bias and named so. docs/keras_names.md has all
-// of TensorFlow's names that are missing here, and why.
+// TensorFlow. TensorFlow has two operators for a convolution and its bias. Here both are one node,
+// with the name of the convolution and a result with the name of the sum. docs/keras_names.md lists
+// the names of TensorFlow that are missing here, with reasons.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,20 +15,20 @@
 namespace lockstep {
 namespace {
 
-// The value of a node that tells the node's layer.
+// The operand or result with the name of the node's layer.
 enum class Told { by_result, by_result_1, by_operand_0, by_operand_1 };
 
-// Names for the nodes of one type. In each of them @ stands for the node's layer.
+// Names for the nodes of one type. @ stands for the node's layer.
 struct Rule {
   std::string_view type;
   Told told;
-  std::string_view ending;                    // the value `told` is called @ + `ending`
-  std::string_view name;                      // of the node and its first result
-  std::string_view result = "";               // of the first result, if it has another
-  std::array<std::string_view, 4> more = {};  // of further results; "" keeps a name
+  std::string_view ending;       // the name of the value `told` is @ + `ending`
+  std::string_view name;         // name of the node and its first result
+  std::string_view result = "";  // name of the first result, if it differs from the node's
+  std::array<std::string_view, 4> more = {};  // names of further results; "" keeps a name
 };
 
-// Rules in order: the first that fits a node names it.
+// The first matching rule names a node.
 constexpr Rule kRules[] = {
     {"Conv", Told::by_result, "", "resnet50/@/Conv2D", "resnet50/@/BiasAdd"},
     {"BatchNormTrain",
@@ -67,8 +67,8 @@ constexpr Rule kRules[] = {
     {"MaxPoolGrad", Told::by_operand_0, "_grad", "gradient_tape/resnet50/@/MaxPool/MaxPoolGrad"},
 };
 
-// Endings of a layer's variables, with the names of the nodes that read them. The first that fits
-// counts: one layer has a kernel that multiplies instead of convolving.
+// Endings of a layer's variables, with the names of the nodes that read the variables. The first
+// match counts, because one layer has a kernel for MatMul instead of Conv2D.
 constexpr std::pair<std::string_view, std::string_view> kReads[] = {
     {"predictions/kernel", "resnet50/predictions/MatMul/ReadVariableOp"},
     {"/kernel", "resnet50/@/Conv2D/ReadVariableOp"},
@@ -79,13 +79,13 @@ constexpr std::pair<std::string_view, std::string_view> kReads[] = {
     {"/moving_variance", "resnet50/@/FusedBatchNormV3/ReadVariableOp_1"},
 };
 
-// The text before the ending.
+// The text before the ending, or nothing if the name has another ending.
 std::optional<std::string> stem(const std::string& name, std::string_view ending) {
   if (!name.ends_with(ending)) return std::nullopt;
   return name.substr(0, name.size() - ending.size());
 }
 
-// A layer's name has no slash.
+// The layer's name before the ending. The name of a layer has no slash.
 std::optional<std::string> layer_in(const std::string& name, std::string_view ending) {
   std::optional<std::string> layer = stem(name, ending);
   if (layer && layer->find('/') != layer->npos) return std::nullopt;
@@ -98,12 +98,12 @@ std::string of_layer(std::string_view pattern, const std::string& layer) {
   return at == name.npos ? name : name.replace(at, 1, layer);
 }
 
-// The first of several has no number.
+// Appends _number, except for number 0.
 std::string numbered(const std::string& name, int number) {
   return number == 0 ? name : join(name, "_", number);
 }
 
-// Each replica's scope, such as cpu_0/: the text before a value's name without its scope.
+// The scope of each replica, such as cpu_0/.
 std::vector<std::string> scopes_of(const TrainingModel& model) {
   check(!model.inputs.empty(), "internal: a step of ResNet50 without inputs");
   const StepInput& input = model.inputs.front();
@@ -120,7 +120,7 @@ std::vector<std::string> scopes_of(const TrainingModel& model) {
 class KerasNames {
  public:
   explicit KerasNames(const TrainingModel& model) : model_(model), scopes_(scopes_of(model)) {
-    // Updates come in the reverse order.
+    // The model lists gradients in reverse order of the variables.
     for (std::size_t i = 0; i < model.gradients.size(); ++i)
       number_[model.gradients[i].name] = static_cast<int>(model.gradients.size() - 1 - i);
   }
@@ -136,7 +136,7 @@ class KerasNames {
   }
 
  private:
-  // A step of one replica has the bare names.
+  // The name with the replica's scope. A step of one replica has no scopes.
   std::string scoped(std::size_t replica, const std::string& name) const {
     return model_.replicas == 1 ? name : scopes_[replica] + name;
   }
@@ -152,7 +152,7 @@ class KerasNames {
         return name_on_each(state.values, of_layer(read, *layer));
   }
 
-  // The value's name without its replica's scope; "" if it has none.
+  // The value's name without the replica's scope; "" if the name has another scope.
   std::string bare(Value value, std::size_t replica) const {
     if (!value) return "";
     const std::string& name = model_.step.name(value);
@@ -182,7 +182,8 @@ class KerasNames {
     }
   }
 
-  // Micro-batches after the first repeat its layers, which have the names already.
+  // True if the node belongs to a later micro-batch. The first micro-batch's layers already have
+  // the names.
   bool is_of_later_part(const Node& node, std::size_t replica) const {
     const std::string result = bare(node.outputs()[0], replica);
     return std::any_of(model_.inputs.begin(), model_.inputs.end(), [&](const StepInput& input) {
@@ -217,7 +218,7 @@ class KerasNames {
     name_one(node, replica, update + "/ResourceApplyGradientDescent", updated);
   }
 
-  // The gradients of a value that two layers read are added up.
+  // Names the sum of gradients of a value that several layers read.
   void name_fork(const Node& node, std::size_t replica) {
     const Value sum = node.outputs()[0];
     if (layer_in(bare(sum, replica), "_grad"))
@@ -242,8 +243,8 @@ class KerasNames {
     }
   }
 
-  // Declares reads in TensorFlow's order: the shortcuts' projections first, the deepest of them
-  // before the others.
+  // Declares reads in TensorFlow's order: projections of shortcuts first, from the deepest stage to
+  // the first.
   void order_reads() {
     const auto depth = [](const State& state) {
       const bool projects = state.name.find("_0_") != state.name.npos;
@@ -260,8 +261,8 @@ class KerasNames {
 
   const TrainingModel& model_;
   const std::vector<std::string> scopes_;        // by replica
-  std::unordered_map<std::string, int> number_;  // of each trained variable, as they were made
-  std::unordered_map<std::size_t, int> forks_;   // so far, by replica
+  std::unordered_map<std::string, int> number_;  // of each trained variable, by creation
+  std::unordered_map<std::size_t, int> forks_;   // number of sums named so far, by replica
   NewNames names_;
 };
 

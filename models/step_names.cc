@@ -33,9 +33,10 @@ TrainingModel with_step_names(const std::string& set, const std::string& network
   }
   for (const std::string& one : step_name_sets()) known += " " + one;
   const std::string near = nearest(set, step_name_sets());
-  check(!have.empty(), "--names '", set, "': there are none of that kind",
+  check(!have.empty(), "--names '", set, "': there is no such set of names",
         near.empty() ? "; known:" : "; did you mean '" + near + "'? Known:", known);
-  fail("--names ", set, ": '", source, "' has no such names; these models have them:", have);
+  fail("--names ", set, ": '", source,
+       "' has no names of this set; models with names of this set:", have);
 }
 
 }  // namespace lockstep

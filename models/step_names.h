@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that another framework gives to the parts of a model's step, so that both can be laid
-// beside each other.
+// Renames a model's step to the names of another framework, so that the two can be compared side by
+// side.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace lockstep {
 
-// The words of `lockstep build --names`.
+// The sets of names for `lockstep build --names`.
 std::vector<std::string> step_name_sets();
 
-// Gives nodes and values of the step `model` the names of their counterparts in the framework of
-// `set`; without a counterpart a name stays. Nothing else changes. Throws for an unknown set, with
-// the nearest one, and for a model without such names, with the models that have them. `network`:
-// the model's name in models.h, or empty; `source`: the user's words for it, for errors.
+// Renames nodes and values of the step `model` to their counterparts in the framework of `set`. A
+// node or value without a counterpart keeps its name. Nothing else changes. Throws for an unknown
+// set, and for a model without names in this set. The errors list the known sets or models.
+// `network` is the model's name in models.h, or empty. `source` is the name that the user gave, for
+// errors.
 TrainingModel with_step_names(const std::string& set, const std::string& network,
                               const std::string& source, TrainingModel model);
 
-// models/resnet_keras_names.cc: as TensorFlow names the step of keras.applications' ResNet50.
+// Uses TensorFlow's names of a step of keras.applications' ResNet50 (models/resnet_keras_names.cc).
 TrainingModel with_keras_names(TrainingModel model);
 
 }  // namespace lockstep

@@ -10,9 +10,8 @@ ModelFn vgg16(const ClassifierOptions& options) {
   return [options](Net& net) {
     net.names = kPyTorchNames;
     Value x = image_input(net, options);
-    constexpr int64_t kPool = 0;  // an entry of the list of widths: halve the image
-    int number = 0;               // torchvision numbers convolutions, activations and pools
-                                  // together
+    constexpr int64_t kPool = 0;  // entry of the list of widths for a pooling layer
+    int number = 0;               // counts convolutions, activations and pools, as torchvision does
     for (int64_t width :
          {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}) {
       if (width == kPool) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an RPN or RetinaNet predicts for the anchors of one feature map.
+// The predictions of an RPN or RetinaNet for the anchors of one feature map.
 #pragma once
 
 #include <string>
@@ -13,14 +13,16 @@ struct AnchorHead {
   AnchorLevel anchors;
   Value logits;        // [I, A, h, w] or [I, A classes, h, w]
   Value deltas;        // [I, 4 A, h, w] or [I, 4 A classes, h, w]
-  std::string suffix;  // of Detectron's names: _fpn3, or nothing without a pyramid
+  std::string suffix;  // suffix of Detectron's names: _fpn3, or empty without a pyramid
 };
 
-// With a base box for each anchor of a cell; the cells are those of the logits.
+// Makes a head. `base` has a box for each anchor of a cell. The logits have one entry per cell and
+// anchor.
 AnchorHead anchor_head(const Graph& graph, std::vector<float> base, int64_t stride, Value logits,
                        Value deltas, const std::string& suffix);
 
-// Attributes and true boxes of AnchorTargets: all heads' anchors, boxes in input coordinates.
+// Attributes and operands of AnchorTargets: the anchors of all heads, and the true boxes in input
+// coordinates.
 std::vector<AnchorLevel> anchors_of(const std::vector<AnchorHead>& heads);
 TrueBoxes truth_on_input(Graph& graph, const DetectorInputs& in);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What turns pooled RoIs into features of the whole RoI.
+// Box heads, which turn pooled RoIs into features of the whole RoI.
 #pragma once
 
 #include "models/detection/resnet_body.h"
 
 namespace lockstep {
 
-// Pooled RoIs [n, C, r, r] to [n, channels, ..].
+// Maps pooled RoIs [n, C, r, r] to features [n, channels, ..].
 using BoxHead = Feature (*)(Net& net, const DetectorOptions& options, const ResidualBody& body,
                             const Feature& pooled);
 Feature box_head_2mlp(Net& net, const DetectorOptions& options, const ResidualBody& body,

@@ -22,7 +22,7 @@ RoiPooling pooling_of(const FastRcnnOptions& options) {
   return {options.roi_xform_method, options.roi_xform_resolution, options.roi_xform_sampling_ratio};
 }
 
-// At most so many of an image's RoIs are objects.
+// The largest number of an image's RoIs sampled as objects.
 int64_t foreground_rois(const DetectionTrainOptions& train) {
   return std::llrint(train.fg_fraction * static_cast<double>(train.batch_size_per_im));
 }
@@ -39,7 +39,7 @@ BoxScores box_scores(Net& net, const DetectorOptions& options, const Feature& x)
   return {scores, fc_layer(net, x.x, 4 * coded, {.weight = gaussian(0.001F)}, "bbox_pred")};
 }
 
-// Of deltas [I, F, 4 C], the four numbers of the label's column; labels [I, F].
+// The four numbers of each label's class, from deltas [I, F, 4 C] and labels [I, F].
 Value deltas_of_labels(Graph& graph, Value deltas, Value labels, bool agnostic,
                        const std::string& name) {
   Value column = at_least_zero(graph, labels, name + "_class");
@@ -70,7 +70,7 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
   });
   net.metric("accuracy_cls", label_accuracy(graph, out.scores, labels, "accuracy_cls"));
 
-  // Objects are in the first places of an image.
+  // Objects are the first entries of each image.
   const std::string name = "loss_bbox";
   const auto first = [&](Value x, const char* ending) {
     return slice(graph, x, 1, 0, foreground, name + ending);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second stage of a detector: RoIs are pooled, classified, and their boxes refined (Girshick
-// 2015).
+// The second stage of a detector, which pools RoIs, classifies them and refines their boxes
+// (Girshick 2015).
 #pragma once
 
 #include "models/detection/box_heads.h"
@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-// Training: samples RoIs and adds loss_cls, loss_bbox and accuracy_cls. Prediction: outputs.
+// Training: samples RoIs and adds loss_cls, loss_bbox and accuracy_cls. Prediction: adds the
+// outputs.
 void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
                const Features& features, const Proposals& proposals, const DetectorInputs& in);
 

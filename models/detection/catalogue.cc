@@ -14,7 +14,7 @@ struct Depth {
   bool has_conv4_body, has_finest_level_body;
 };
 
-// Bodies of Detectron, and ours of 18 and 34 layers.
+// Detectron's bodies, and additional bodies with 18 and 34 layers.
 std::vector<BodyFunction> list_of_bodies() {
   const Depth depths[] = {{18, {2, 2, 2, 2}, true, false},
                           {34, {3, 4, 6, 3}, true, false},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that Detectron's files name: bodies, heads, and the blocks of bodies. A new one is
-// a row here and its function.
+// The functions that Detectron's files name: bodies, heads, and blocks of bodies. A new body or
+// head needs a function and a row in catalogue.cc.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace lockstep {
 
 struct NamedFunction {
   std::string name;
-  std::string former = "";  // the name that Detectron once had for it
+  std::string former = "";  // an older name in Detectron
 };
 
 enum class Top { stage, pyramid, finest_of_pyramid };
@@ -28,7 +28,7 @@ struct BodyFunction : NamedFunction {
 
 struct BoxHeadFunction : NamedFunction {
   BoxHead build = nullptr;  // null: files may name it, and building its network is refused
-  bool normed = false;      // by groups
+  bool normed = false;      // with group normalisation
   bool is_stage_5 = false;
   bool is_built() const { return build != nullptr; }
 };

@@ -25,7 +25,7 @@ const Function& built(const std::vector<Function>& functions, const char* key,
   }
   const std::string near = nearest(name, names);
   fail(key, ": '", name, "' is not built by this version",
-       near.empty() ? "" : join("; the nearest that is: '", near, "'"));
+       near.empty() ? "" : join("; the nearest supported name is '", near, "'"));
 }
 
 const BodyFunction& body_of(const DetectorOptions& options) {
@@ -46,11 +46,11 @@ Features features_of(Net& net, const DetectorOptions& options, const BodyFunctio
     features = finest_of_pyramid(net, options, stages);
   else
     features.maps = {stages.back()};
-  net.fixed = false;  // what follows is never frozen
+  net.fixed = false;  // layers after the body are never frozen
   return features;
 }
 
-// The prediction of a network of proposals alone: its boxes, best first.
+// Outputs of a network with proposals only: boxes and scores, best first, and their count.
 void output_proposals(Net& net, const Proposals& proposals) {
   Graph& graph = net.graph;
   net.output("boxes", proposals.boxes.value);
@@ -81,7 +81,7 @@ void build(Net& net, const DetectorOptions& options) {
 void check_pyramid(const DetectorOptions& o, Top top) {
   const FpnOptions& fpn = o.fpn;
   check(!fpn.fpn_on || top != Top::stage, "MODEL.CONV_BODY: ", o.model.conv_body,
-        " has no feature pyramid, but FPN.FPN_ON asks for one");
+        " has no feature pyramid, but FPN.FPN_ON is true");
   check(fpn.fpn_on || top != Top::pyramid, "MODEL.CONV_BODY: ", o.model.conv_body,
         " is a feature pyramid; set FPN.FPN_ON: true");
   if (!fpn.fpn_on) {
@@ -91,7 +91,7 @@ void check_pyramid(const DetectorOptions& o, Top top) {
   }
   const PyramidLevels levels = pyramid_levels(fpn);
   check(levels.first >= 2 && levels.first <= levels.last, "FPN: the levels ", levels.first, " to ",
-        levels.last, " are not the body's, 2 to 5, and coarser ones");
+        levels.last, " should ascend and begin at level 2 or above");
   check(levels.last <= 5 + (fpn.extra_conv_levels ? 8 : 1), "FPN.RPN_MAX_LEVEL: level ",
         levels.last, " needs FPN.EXTRA_CONV_LEVELS");
   check(fpn.coarsest_stride >= (int64_t{1} << levels.last) || levels.last == 6,

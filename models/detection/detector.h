@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors by the names of Detectron's YAML files.
+// Builds detectors from options as in Detectron's YAML files.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace lockstep {
 
-// A detector of boxes. Throws naming the key that does not fit, or that this version does not
-// build.
+// A detector of boxes. Throws for options that are wrong or that this version does not support. The
+// error names the key.
 ModelFn detector(const DetectorOptions& options);
 
 // Checks options without building: throws as detector() does.
 void check_detector(const DetectorOptions& options);
 
-// Whether there is a second stage, which classifies RoIs.
+// True if the detector has a second stage, which classifies RoIs.
 bool has_box_head(const DetectorOptions& options);
 
-// What the options ask for beyond boxes, which detector() leaves out: "the mask head", ..
+// Parts in the options that detector() does not build: "the mask head (MODEL.MASK_ON)", ..
 std::vector<std::string> left_out_of(const DetectorOptions& options);
 
 }  // namespace lockstep

@@ -16,7 +16,8 @@ class Pyramid {
  public:
   Pyramid(Net& net, const DetectorOptions& options) : net_(net), options_(options) {}
 
-  // From the coarsest stage down to `first`: each level adds the next coarser one, enlarged.
+  // Inner maps from the coarsest stage down to `first`. Each level adds the next coarser level,
+  // enlarged.
   std::vector<Value> inner(const std::vector<Feature>& stages, int64_t first) {
     std::vector<Value> levels;  // coarsest first
     for (int64_t level = kCoarsestStage; level >= first; --level) {
@@ -90,7 +91,7 @@ Features feature_pyramid(Net& net, const DetectorOptions& options,
     maps.push_back({max_pool_layer(net, coarsest.x, {.kernel = 1, .stride = 2}, name),
                     options.fpn.dim, 2 * coarsest.stride, name});
   } else if (options.fpn.extra_conv_levels) {
-    // Further convolutions on the body itself, as in RetinaNet.
+    // Coarser levels are convolutions of the body's last stage, as in RetinaNet.
     Value x = stages.back().x;
     for (int64_t level = kCoarsestStage + 1; level <= levels.last; ++level) {
       const std::string name = join("fpn_", level);
@@ -111,7 +112,7 @@ Features finest_of_pyramid(Net& net, const DetectorOptions& options,
   const bool fixed_after = net.fixed;
   for (std::size_t i = 0; i < inner.size(); ++i) {
     const Feature& stage = stages[stages.size() - 1 - i];
-    // Detectron makes the other levels' convolutions, too; nothing reads them.
+    // Detectron also makes the convolutions of the other levels, although nothing reads them.
     net.fixed = fixed_after || i + 1 < inner.size();
     finest = {pyramid.outer(inner[i], stage), options.fpn.dim, stage.stride, "fpn_" + stage.name};
   }

@@ -7,14 +7,14 @@
 
 namespace lockstep {
 
-// The pyramid's levels, on the stages' sums of a residual body (finest first).
+// The levels of a pyramid on `stages`, the sums of a residual body's stages (finest first).
 Features feature_pyramid(Net& net, const DetectorOptions& options,
                          const std::vector<Feature>& stages);
-// Only its finest level, level 2: one feature map.
+// Only the pyramid's finest level, level 2, as a single feature map.
 Features finest_of_pyramid(Net& net, const DetectorOptions& options,
                            const std::vector<Feature>& stages);
 
-// The levels that RPN and RoIs use.
+// The range of levels that RPN and RoIs use.
 struct PyramidLevels {
   int64_t first = 2, last = 5;
 };

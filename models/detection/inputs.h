@@ -12,22 +12,23 @@ namespace lockstep {
 struct DetectorInputs {
   int64_t images = 1;
   Value data;              // [I, 3, height, width]
-  Value im_info;           // [I, 3]: height, width and scale of an image within it
-  PictureBoxes proposals;  // [I, P, 4], without area in empty places; or none
+  Value im_info;           // [I, 3]: height and width of the image within data, and scale
+  PictureBoxes proposals;  // [I, P, 4], boxes without area in empty slots; or none
   // Training:
   Value image_number;  // [I]
   TrueBoxes truth;     // in picture coordinates
 };
 DetectorInputs detector_inputs(Net& net, const DetectorOptions& options);
 
-// True if proposals are fed, since the network has no RPN and is no RetinaNet.
+// True if proposals are fed, because the network has no RPN and is not a RetinaNet.
 bool takes_proposals(const DetectorOptions& options);
 
-// Height and width of the input are multiples of the coarsest feature map's stride.
+// The stride of the coarsest feature map. Height and width of the input are multiples of this
+// stride.
 int64_t input_stride(const DetectorOptions& options);
 
-// Height and width of the input: those of options.shape, or the widest that SCALES and MAX_SIZE
-// allow, in whole cells of the coarsest feature map.
+// The input's size: options.shape, or the largest size that SCALES and MAX_SIZE allow, rounded up
+// to whole cells of the coarsest feature map.
 struct InputSize {
   int64_t height, width;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of detectors. The structs mirror the sections of a Detectron YAML file, field by field
-// and with its defaults; sections that do not change a network (SOLVER, DATA_LOADER, ..) are
+// Options of detectors. Each struct mirrors a section of a Detectron YAML file, with the same
+// fields and defaults. Sections that do not change a network (SOLVER, DATA_LOADER, ..) are
 // elsewhere.
 #pragma once
 
@@ -132,8 +132,8 @@ struct ResNetOptions {  // RESNETS
   std::string stem_func = "basic_bn_stem";
   std::string shortcut_func = "basic_bn_shortcut";
   int64_t res5_dilation = 1;
-  int64_t stem_out_channels = 64;   // ours, for smaller bodies
-  int64_t res2_out_channels = 256;  // ours; a configuration with basic blocks infers 64
+  int64_t stem_out_channels = 64;   // not in Detectron, for smaller bodies
+  int64_t res2_out_channels = 256;  // not in Detectron; a configuration with basic blocks infers 64
 };
 
 struct GroupNormOptions {  // GROUP_NORM
@@ -142,8 +142,8 @@ struct GroupNormOptions {  // GROUP_NORM
   double epsilon = 1e-5;
 };
 
-struct DetectionTrainOptions {  // TRAIN, as far as it changes a network
-  int64_t ims_per_batch = 2;    // of one replica
+struct DetectionTrainOptions {  // TRAIN: keys that change a network
+  int64_t ims_per_batch = 2;    // images of one replica
   std::vector<int64_t> scales = {600};
   int64_t max_size = 1000;
   int64_t batch_size_per_im = 64;
@@ -163,10 +163,10 @@ struct DetectionTrainOptions {  // TRAIN, as far as it changes a network
   double crowd_filter_thresh = 0.7;
   bool freeze_conv_body = false;
   int64_t freeze_at = 2;
-  bool shared_normalisers = false;  // ours: losses are divided by the counts of all replicas
+  bool shared_normalisers = false;  // not in Detectron: losses per count of all replicas
 };
 
-struct DetectionTestOptions {  // TEST, as far as it changes a network
+struct DetectionTestOptions {  // TEST: keys that change a network
   int64_t scale = 600;
   int64_t max_size = 1000;
   double nms = 0.3;
@@ -184,8 +184,8 @@ struct DetectionTestOptions {  // TEST, as far as it changes a network
 struct DetectionShape {
   int64_t height = 0,
           width = 0;         // of the input; 0: the widest that TRAIN.SCALES and MAX_SIZE allow
-  int64_t true_boxes = 128;  // places for true boxes in an image
-  int64_t proposals = 2000;  // places for fed proposals, in models without an RPN
+  int64_t true_boxes = 128;  // slots for true boxes of an image
+  int64_t proposals = 2000;  // slots for fed proposals, in models without an RPN
 };
 
 struct DetectorOptions {

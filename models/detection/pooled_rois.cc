@@ -21,7 +21,7 @@ Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std
   const Value scale = unary("Sqrt", area, "_side");
   const Value relative =
       div(graph, scale, shared_number(graph, fpn.roi_canonical_scale), name + "_relative");
-  // The small number keeps a RoI of exactly a level's size on that level.
+  // Adding 1e-6 keeps a RoI with exactly a level's size on this level.
   const Value log =
       unary("Log", add(graph, relative, shared_number(graph, 1e-6), name + "_moved"), "_log");
   const Value octaves = mul(graph, log, shared_number(graph, 1 / std::log(2.0)), name + "_octaves");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling of RoIs from a feature map or from the levels of a pyramid.
+// Pools RoIs from a feature map or from the levels of a pyramid.
 #pragma once
 
 #include <string>
@@ -10,19 +10,18 @@
 
 namespace lockstep {
 
-// How a head pools its RoIs: FAST_RCNN, MRCNN and KRCNN each say so.
+// The pooling of a head's RoIs, from FAST_RCNN, MRCNN or KRCNN.
 struct RoiPooling {
   std::string method;  // RoIAlign or RoIPoolF
   int64_t resolution = 7;
   int64_t sampling_ratio = 0;
 };
-// rois [I, R, 4] -> [I R, C, resolution, resolution].
+// Pools rois [I, R, 4] to [I R, C, resolution, resolution].
 Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features,
                     PictureBoxes rois, Value im_info, const RoiPooling& pooling,
                     const std::string& name);
 
-// Level of each RoI [n, 4], by its area, counted from
-// ROI_MIN_LEVEL: larger RoIs take coarser levels.
+// The level of each RoI [n, 4], counted from ROI_MIN_LEVEL. Larger RoIs have coarser levels.
 Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std::string& name);
 
 }  // namespace lockstep

@@ -49,7 +49,7 @@ class ResidualStages {
     const int64_t channels = options_.resnets.stem_out_channels;
     const ConvLayer conv{.kernel = 7, .stride = 2, .pad = 3, .bias = false, .weight = xavier()};
     Value x = conv_layer(net_, data, channels, conv, "conv1");
-    // Unlike other layers, the stem's normalisation is not named after its convolution.
+    // The stem's normalisation is not named after the convolution, unlike other layers.
     x = stem_.normed ? normalised_by_group(net_, options_.group_norm, x, "conv1_gn")
                      : affine_in_place(x, "conv1", "res_conv1_bn");
     x = relu_in_place(net_, x, stem_.normed ? "conv1_gn" : "conv1");
@@ -57,7 +57,7 @@ class ResidualStages {
             "pool1"};
   }
 
-  // Stage 2 keeps the stem's size; others divide it by `stride`.
+  // Adds the blocks of stage `number`. The first block divides height and width by `stride`.
   Feature stage(Feature x, int64_t number, int64_t blocks, int64_t stride, int64_t dilation) {
     const int64_t width = int64_t{1} << (number - 2);
     const ResNetOptions& r = options_.resnets;
@@ -74,13 +74,13 @@ class ResidualStages {
     int64_t inner, out;
   };
 
-  // Detectron's AffineChannel in place: the result keeps the convolution's name.
+  // Detectron's in-place AffineChannel: the result takes over the convolution's name.
   Value affine_in_place(Value x, const std::string& conv, const std::string& name) {
     net_.graph.rename(x, net_.graph.scoped(conv + "_conv"));
     return affine_channel_layer(net_, x, name);
   }
 
-  // A convolution and its normalisation, of which a ReLU follows unless it ends a branch.
+  // A convolution and its normalisation, followed by a ReLU unless the pair ends a branch.
   Value conv_norm(Value x, int64_t channels, ConvLayer conv, const std::string& name,
                   bool group_norm, bool ends_branch) {
     conv.bias = false;

@@ -12,11 +12,11 @@
 namespace lockstep {
 
 struct ResidualBody {
-  std::array<int64_t, 4> blocks{};  // of stages 2 to 5
+  std::array<int64_t, 4> blocks{};  // number of blocks in stages 2 to 5
   int64_t last_stage = 5;
 };
 
-// A body's maps, finest first. Bodies that are no ResNets have no use for `residual`.
+// Builds a body and returns its maps, finest first. Bodies other than ResNets ignore `residual`.
 using Body = std::vector<Feature> (*)(Net& net, const DetectorOptions& options,
                                       const ResidualBody& residual, Value data);
 
@@ -29,14 +29,14 @@ std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
 Feature residual_roi_head(Net& net, const DetectorOptions& options, const ResidualBody& body,
                           const Feature& pooled, int64_t resolution);
 
-// Checks RESNETS: throws naming the key that does not fit.
+// Checks RESNETS. Throws an error that names the wrong key.
 void check_residual_options(const DetectorOptions& options);
 
 // A convolution without bias and its group normalisation, <name>_gn.
 Value group_norm_conv(Net& net, const GroupNormOptions& options, Value x, int64_t channels,
                       const ConvLayer& conv, const std::string& name);
 
-// A ReLU that takes over the name of its operand, as Detectron's do, which work in place.
+// A ReLU with the name of its operand, which is renamed, like Detectron's in-place ReLUs.
 Value relu_in_place(Net& net, Value x, const std::string& name);
 
 }  // namespace lockstep

@@ -21,8 +21,8 @@
 namespace lockstep {
 namespace {
 
-// Logits have A K channels, or A (K + 1) with RETINANET.SOFTMAX, background first; deltas 4 A, or
-// 4 A K with CLASS_SPECIFIC_BBOX, where K is the number of classes without background.
+// K is the number of classes without background. Logits have A K channels, or A (K + 1) with
+// RETINANET.SOFTMAX, background first. Deltas have 4 A channels, or 4 A K with CLASS_SPECIFIC_BBOX.
 class RetinaNet {
  public:
   RetinaNet(Net& net, const DetectorOptions& options, const DetectorInputs& in)
@@ -43,7 +43,8 @@ class RetinaNet {
   }
 
  private:
-  // One box for each scale of the octave and each ratio; Detectron rounds each by itself.
+  // One box for each scale of the octave and each ratio. Each box is rounded separately, as in
+  // Detectron.
   std::vector<float> base(int64_t stride) const {
     const RetinaNetOptions& r = options_.retinanet;
     std::vector<float> all;
@@ -58,8 +59,8 @@ class RetinaNet {
     return all;
   }
 
-  // The first scores say "object" with probability PRIOR_PROB, so that the many background places
-  // do not swamp the first steps.
+  // Biases that give "object" an initial probability of PRIOR_PROB, so that the many background
+  // anchors do not dominate the first steps.
   Initializer prior() const {
     const double p = options_.retinanet.prior_prob;
     if (!options_.retinanet.softmax) return constant(static_cast<float>(-std::log((1 - p) / p)));
@@ -152,7 +153,7 @@ class RetinaNet {
                   [&](const std::string& name) { return per_count(graph_, sum, objects, name); });
   }
 
-  // [I, A, K, 4, cells] at each anchor's class: [I, A, 4, cells].
+  // Selects each anchor's class from deltas [I, A, K, 4, cells]: [I, A, 4, cells].
   Value deltas_of_labels(const AnchorHead& level, Value labels, const std::string& name) {
     const int64_t cells = level.anchors.height * level.anchors.width;
     const Value one = shared_integer(graph_, 1);
@@ -188,7 +189,7 @@ class RetinaNet {
         in_);
   }
 
-  // Probabilities by (anchor, kind, y, x).
+  // Probabilities, indexed by (anchor, kind, y, x).
   Value probabilities(const AnchorHead& level) {
     const std::string name = "retnet_cls_prob" + level.suffix;
     if (!options_.retinanet.softmax)
@@ -237,7 +238,7 @@ class RetinaNet {
   const DetectorOptions& options_;
   const DetectorInputs& in_;
   const int64_t kinds_;    // classes without background
-  const int64_t anchors_;  // of a cell
+  const int64_t anchors_;  // anchors of a cell
   std::vector<AnchorHead> levels_;
 };
 

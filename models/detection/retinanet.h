@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RetinaNet (Lin et al. 2017): every anchor of a pyramid is classified and refined in one stage.
+// RetinaNet (Lin et al. 2017): classifies and refines every anchor of a pyramid in one stage.
 #pragma once
 
 #include "models/detection/features.h"
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// Training: losses fl_fpn3, retnet_loss_bbox_fpn3, .. by level, metrics retnet_fg_num and
-// retnet_bg_num. Prediction: outputs.
+// Training: adds losses fl_fpn3, retnet_loss_bbox_fpn3, .. by level, and metrics retnet_fg_num and
+// retnet_bg_num. Prediction: adds the outputs.
 void retinanet(Net& net, const DetectorOptions& options, const Features& features,
                const DetectorInputs& in);
 

@@ -20,9 +20,9 @@
 namespace lockstep {
 namespace {
 
-constexpr double kBeta = 1.0 / 9;  // of the smooth L1 loss
+constexpr double kBeta = 1.0 / 9;  // beta of the smooth L1 loss
 
-// Numbers that differ between training and prediction.
+// Limits that differ between training and prediction.
 struct ProposalLimits {
   int64_t before, after;
   double overlap, min_size;
@@ -35,8 +35,8 @@ ProposalLimits proposal_limits(const DetectorOptions& o, bool training) {
           o.test.rpn_min_size};
 }
 
-// The places of boxes that are too small become empty. A side is measured in pixels
-// of the picture, from the first to the last one that belongs to the box.
+// Replaces the scores of boxes that are too small by the score of empty slots. `min_size` is in
+// pixels of the picture, between the first and the last pixel of the box.
 Value without_small(Graph& graph, Value scores, InputBoxes boxes, Value im_info, double min_size,
                     const std::string& name) {
   const Value size = box_sides(graph, boxes.value, name + "_size");
@@ -145,7 +145,7 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<Anch
   const std::vector<SampledAnchors> sampled = sampled_anchor_targets(
       graph, truth_on_input(graph, in), in.im_info, in.image_number, attrs, "rpn_targets");
 
-  std::vector<Value> counted;  // by level: [I, S], 1 where an anchor was sampled
+  std::vector<Value> counted;  // by level: [I, S], 1 for sampled anchors, 0 for empty slots
   for (std::size_t i = 0; i < levels.size(); ++i)
     counted.push_back(present(graph, sampled[i].labels, "rpn_counted" + levels[i].suffix));
   const Value all =
@@ -163,7 +163,7 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<Anch
         graph, at_places(graph, levels[i].logits, s.places, 1, cls + "_logits"), objects,
         cls + "_entropy");
     const Value sum = masked_sum(graph, entropy, counted[i], cls + "_sum");
-    // Detectron divides by the places that a pyramid's sample has, filled or not.
+    // For a pyramid, Detectron divides by the capacity of the sample, including empty slots.
     const Value share =
         shared_number(graph, 1 / (images * static_cast<double>(train.rpn_batch_size_per_im)));
     if (pyramid) {
@@ -201,7 +201,7 @@ Proposals rpn_proposals(Net& net, const DetectorOptions& options,
   }
   LevelProposals all{InputBoxes(boxes[0]), logits[0], sources[0]};
   if (levels.size() > 1) {
-    // The best of all levels.
+    // Selects the best proposals of all levels.
     const Value scores = concat(graph, logits, 1, "rpn_roi_logits_levels");
     const int64_t after =
         std::min(proposal_limits(options, net.training()).after, graph.shape(scores)[1].size());

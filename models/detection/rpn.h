@@ -19,11 +19,11 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<Anch
 struct Proposals {
   PictureBoxes boxes;  // [I, P, 4], best first
   Value logits;        // [I, P]
-  Value sources;       // [I, P]: the anchor's number over all levels; -1 in empty places
+  Value sources;       // [I, P]: index of the anchor over all levels; -1 in empty slots
 };
 Proposals rpn_proposals(Net& net, const DetectorOptions& options,
                         const std::vector<AnchorHead>& levels, const DetectorInputs& in);
-// Fed ones.
+// The proposals that are fed as an input.
 Proposals fed_proposals(Net& net, const DetectorInputs& in);
 
 }  // namespace lockstep

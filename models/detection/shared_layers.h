@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers that the levels of a pyramid share: the first level makes the parameters, under its own
-// name, and the others read them.
+// Convolutions shared by the levels of a pyramid. The first level creates the parameters, with its
+// own suffix, and the other levels reuse the parameters.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ class SharedConvs {
  public:
   explicit SharedConvs(Net& net) : net_(net) {}
 
-  // The convolution `name` on the level with that suffix.
+  // The convolution `name` on the level with suffix `suffix`.
   Value conv(Value x, const std::string& name, const std::string& suffix, int64_t channels,
              const ConvLayer& layer);
 

@@ -277,9 +277,10 @@ TEST(KerasNames, OtherModelsHaveNone) {
   const auto named = [](const std::string& set, const std::string& network) {
     with_step_names(set, network, network.empty() ? "net.onnx" : network, small_mlp(1));
   };
-  expect_error([&] { named("keras", "mlp"); }, "--names keras", "'mlp' has no such names",
+  expect_error([&] { named("keras", "mlp"); }, "--names keras", "'mlp' has no names of this set",
                "resnet50_keras");
-  expect_error([&] { named("keras", ""); }, "'net.onnx' has no such names", "resnet50_keras");
+  expect_error([&] { named("keras", ""); }, "'net.onnx' has no names of this set",
+               "resnet50_keras");
   expect_error([&] { named("kears", "resnet50_keras"); }, "--names", "'kears'",
                "did you mean 'keras'?");
   expect_error([&] { named("", "resnet50_keras"); }, "--names", "''", "known: keras");

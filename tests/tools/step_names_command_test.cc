@@ -52,14 +52,15 @@ TEST_F(StepNamesCommand, OtherModelsAndNamesAreRefused) {
     EXPECT_FALSE(std::filesystem::exists(step)) << source;
   };
   refused("lenet", "keras",
-          {"--names keras: 'lenet' has no such names", "these models have them: resnet50_keras"});
+          {"--names keras: 'lenet' has no names of this set",
+           "models with names of this set: resnet50_keras"});
   refused("resnet50_keras", "kears", {"--names 'kears'", "did you mean 'keras'?"});
   refused("resnet50_keras", "", {"--names ''", "known: keras"});
   const std::string yaml = config();
-  refused(yaml, "keras", {"'" + yaml + "' has no such names"});
+  refused(yaml, "keras", {"'" + yaml + "' has no names of this set"});
   const std::string other = folder / "other.onnx";
   ASSERT_EQ(run_lockstep({"build", "lenet", "-o", other}).exit_code, 0);
-  refused(other, "keras", {"'" + other + "' has no such names"});
+  refused(other, "keras", {"'" + other + "' has no names of this set"});
 }
 
 }  // namespace
