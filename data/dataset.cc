@@ -67,7 +67,7 @@ bool has_files(const DatasetOptions& options) { return entry_of(options).files; 
 std::string names_of_classes(const Dataset& data) {
   std::vector<std::string> names;
   for (int64_t label = 0; label < data.classes(); ++label)
-    names.push_back(printable(data.class_name(label)));  // a folder's name may be any bytes
+    names.push_back(printable(data.class_name(label)));  // folder names may have any bytes
   return join(names.size(), " classes: ", listed(names));
 }
 

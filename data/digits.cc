@@ -20,7 +20,7 @@ struct Point {
 };
 using Stroke = std::vector<Point>;
 
-// Part of an ellipse, angles in turns, clockwise from the right (y points down).
+// An arc of an ellipse. Angles are in turns, clockwise from the right (y points down).
 Stroke arc(Point centre, double rx, double ry, double from, double to) {
   Stroke stroke;
   const int pieces = std::max(2, static_cast<int>(std::abs(to - from) * 16));
@@ -100,7 +100,7 @@ void draw(int digit, PhiloxSequence& random, uint8_t* pixels) {
 
 }  // namespace
 
-// Mean about 0, deviation about 1.
+// Normalises to a mean of about 0 and a deviation of about 1.
 Preparation digits_preparation(const DatasetOptions&) {
   return {1, kSide, kSide, kSide, {0.15F}, {0.3F}};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated 28x28 images of handwritten-looking digits: strokes of random width under a random
-// affine map, with noise. A network must learn shapes to read them, and there is nothing to
-// download.
+// affine map, with noise. Needs no download. A network must learn shapes to classify the digits.
 #pragma once
 
 #include <vector>
@@ -14,7 +13,7 @@ Preparation digits_preparation(const DatasetOptions& options);
 
 class DigitImages final : public Dataset {
  public:
-  // Draws all images at once; the seed decides every pixel.
+  // Draws all images. The seed determines every pixel.
   explicit DigitImages(const DatasetOptions& options);
 
   int64_t size() const override { return static_cast<int64_t>(labels_.size()); }

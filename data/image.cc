@@ -29,7 +29,8 @@ PictureHeader checked_header(const PictureFile& file) {
   return header;
 }
 
-// None if the header may be longer than these first bytes of the file: such a one looks damaged.
+// The header, or nothing if the bytes are only the start of the file and the header looks damaged,
+// because the header may be longer than `start`.
 std::optional<PictureHeader> header_in(const PictureFile& start, bool is_whole) {
   const PictureFormat& format = format_of(start);
   try {

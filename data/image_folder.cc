@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kAugment = uint64_t{1} << 62;
 
-// The classes are the folders of train/, even for numbering images of val/.
+// The names of classes, which are the folders of train/, also for images of val/.
 std::vector<std::string> classes_in(const fs::path& train) {
   check(fs::is_directory(train), "DATA.ROOT: there is no folder '", train.string(),
         "'; it should hold a folder of pictures for each class");
@@ -33,7 +33,7 @@ Preparation image_folder_preparation(const DatasetOptions& options) {
           options.image_size,
           options.image_size,
           options.resize,
-          {0.485F, 0.456F, 0.406F},  // ImageNet's
+          {0.485F, 0.456F, 0.406F},  // mean and deviation of ImageNet
           {0.229F, 0.224F, 0.225F}};
 }
 

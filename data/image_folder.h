@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images in folders: ROOT/train/CLASS/NAME.jpg, held out ROOT/val/CLASS/NAME.png. Classes are the
-// folders' names in byte order. Folders below a class are not read.
+// Images in folders: ROOT/train/CLASS/NAME.jpg, and held-out images ROOT/val/CLASS/NAME.png.
+// Classes are the names of folders, in byte order. Folders below a class are not read.
 #pragma once
 
 #include "data/dataset.h"
@@ -19,12 +19,12 @@ class ImageFolder final : public Dataset {
   std::string class_name(int64_t label) const override { return class_names_[label]; }
   void look_at_header(int64_t index) const override { read_picture_header(files_[index].path); }
   bool has_headers() const override { return true; }
-  // Of the classes' and the pictures' names; what is in the pictures is not read.
+  // Digests the names of classes and pictures, not the content of pictures.
   std::string digest() const override;
   int64_t classes_with_images() const override { return classes_with_images_; }
   std::string left_out() const override;
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
-  // Pixels are rounded after resampling; those of a region at its own scale are the file's.
+  // Rounds pixels after resampling. A region that is not scaled has the file's pixels.
   void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override;
 
  private:
@@ -39,7 +39,7 @@ class ImageFolder final : public Dataset {
   DatasetOptions options_;
   std::vector<std::string> class_names_;
   std::vector<File> files_;
-  std::string folder_;  // of the classes
+  std::string folder_;  // folder of the classes
   LeftOutFiles left_out_;
   int64_t classes_with_images_ = 0;
 };

@@ -58,7 +58,7 @@ void LabelledImages::read(int64_t step, int64_t item, std::span<const Tensor> te
   }
 }
 
-// Another image has the draw of the one that it stands in for.
+// Replaces a bad image as the options say. Another image uses the draw of the image it replaces.
 void LabelledImages::replace(int64_t step, int64_t item, std::span<const Tensor> tensors,
                              const std::string& why) const {
   const int64_t place = options_.first + item, first = step * options_.batch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minibatches of a classifier: images of a data set, shuffled, with their labels.
+// Minibatches for a classifier: shuffled images of a data set, with labels.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-// The order of examples: each epoch is a permutation that depends on (seed, epoch) alone, so any
-// step can be reached without the ones before it.
+// The order of examples. Each epoch is a permutation that depends on (seed, epoch) alone, so any
+// step can be reached directly.
 class EpochOrder {
  public:
   EpochOrder(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
@@ -30,31 +30,31 @@ class EpochOrder {
   int64_t size_;
   uint64_t seed_;
   mutable std::mutex mutex_;
-  mutable std::array<Epoch, 2> epochs_;  // steps that are read ahead may be of the next one
+  mutable std::array<Epoch, 2> epochs_;  // steps read ahead may be in the next epoch
 };
 
 struct LabelledImagesOptions {
   int64_t batch = 64;
-  // The part of each batch to read: one process's share.
+  // The process's part of each batch.
   int64_t first = 0;
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
-  bool shuffle = true;  // false: in the data set's order, repeated
+  bool shuffle = true;  // false: in the data set's order, epoch after epoch
   bool bytes = false;   // images as bytes, before normalisation
-  // With `nothing`, the row of an image that cannot be read has zeros and the label -1.
+  // With `nothing`, the row of a bad image has zeros and the label -1.
   InPlaceOfBad in_place_of_bad = InPlaceOfBad::nothing_and_stop;
   std::string images = "data", labels = "label";  // names of the tensors
 };
 
 class LabelledImages final : public MinibatchSource {
  public:
-  // `dataset` must outlive it.
+  // `dataset` must outlive this object.
   LabelledImages(const Dataset& dataset, const LabelledImagesOptions& options);
 
   const std::vector<MinibatchForm>& forms() const override { return forms_; }
   std::size_t form(int64_t) const override { return 0; }
   int64_t items() const override { return options_.count; }
-  int64_t images_of_step() const { return options_.batch; }  // of all processes
+  int64_t images_of_step() const { return options_.batch; }  // over all processes
   void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
 
   SkippedPictures& skipped() const { return skipped_; }

@@ -52,14 +52,14 @@ void Loader::end_threads() {
 std::span<const Tensor> Loader::get(int64_t step) {
   std::unique_lock lock(mutex_);
   if (paused_ || step != in_use_ + 1) seek(step, lock);
-  if (in_use_ >= 0 && in_use_ < step) slot(in_use_).left = source_.items();  // its memory is free
+  if (in_use_ >= 0 && in_use_ < step) slot(in_use_).left = source_.items();  // frees its memory
   in_use_ = step;
   may_read_.notify_all();
   Slot& wanted = slot(step);
   step_done_.wait(lock, [&] { return wanted.left == 0; });
   if (wanted.error) {
     std::exception_ptr error = wanted.error;
-    paused_ = true;  // a caller that catches this may retry
+    paused_ = true;  // a caller that catches the error may retry
     std::rethrow_exception(error);
   }
   return wanted.tensors[wanted.form];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests of what is too long to be copied into one text.
+// Digests data that is too long to copy into one text.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// The digest of a long text, of which no more than a part is in memory.
+// Computes the digest of a long text piece by piece, with at most about 1 MiB in memory.
 class LongDigest {
  public:
   template <class T>

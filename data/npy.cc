@@ -57,7 +57,7 @@ Literal read_npy(const std::string& path) {
   const std::string text = read_file(path);
   check(text.size() >= 12 && text.starts_with(kMagic), path, ": not a .npy file");
   auto byte = [&](std::size_t i) -> std::size_t { return static_cast<uint8_t>(text[i]); };
-  const bool wide = text[6] > 1;  // since version 2 the header's length has four bytes
+  const bool wide = text[6] > 1;  // from version 2 on, the header's length has four bytes
   std::size_t start = wide ? 12 : 10;
   std::size_t length = byte(8) + (byte(9) << 8);
   if (wide) length += (byte(10) << 16) + (byte(11) << 24);
@@ -68,7 +68,8 @@ Literal read_npy(const std::string& path) {
   const DType dtype = dtype_of(header, path);
   const Dims dims = dims_of(header, path);
   const bool empty = std::ranges::find(dims, 0) != dims.end();
-  // Allocates only as much as the file holds. An empty array's other sizes can be larger.
+  // Checks sizes before allocating, so that a damaged header cannot cause a huge allocation.
+  // Dimensions of an empty array may be large.
   const int64_t most =
       empty ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(text.size());
   int64_t bytes = static_cast<int64_t>(size_of(dtype));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in NumPy's file format.
+// Reads and writes tensors in NumPy's file format.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Row-major, little-endian; throws for others, naming the file.
+// Reads row-major, little-endian arrays. Throws for other arrays. The error names the file.
 Literal read_npy(const std::string& path);
 void write_npy(const std::string& path, const Literal& value);
 

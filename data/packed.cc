@@ -74,7 +74,7 @@ void append(std::vector<uint8_t>& to, const std::string& text, std::size_t from,
   to.insert(to.end(), bytes, bytes + count);
 }
 
-// An idx file: 0, 0, element type 8 (bytes), the number of dimensions, big-endian sizes, data.
+// Reads an idx file: 0, 0, element type 8 (bytes), number of dimensions, big-endian sizes, data.
 std::vector<uint8_t> read_idx(const std::string& path, std::vector<int64_t>& dims) {
   const std::string text = read_file(path);
   auto byte = [&](std::size_t i) { return static_cast<int64_t>(static_cast<uint8_t>(text[i])); };

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostEndings = 6;  // that are told
+constexpr std::size_t kMostEndings = 6;  // maximum number of listed endings
 
 bool begins_as_picture(const fs::path& file) {
   std::error_code trouble;
@@ -28,7 +28,7 @@ bool begins_as_picture(const fs::path& file) {
                      [bytes](const PictureFormat& format) { return format.begins(bytes); });
 }
 
-// In small letters; a name that ends with a dot has none.
+// The ending in lower case, or "" if the name has no ending or ends with a dot.
 std::string ending_of(const fs::path& file) {
   std::string end = file.extension().string();
   std::transform(end.begin(), end.end(), end.begin(),
@@ -84,7 +84,7 @@ bool is_picture_file(const fs::path& file) {
 FolderContent content_of(const fs::path& folder) {
   std::vector<fs::path> files;
   FolderContent content;
-  std::error_code trouble, none;  // a dangling link is no folder
+  std::error_code trouble, none;  // a dangling link is not a folder
   for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end;
        at.increment(trouble)) {
     if (is_hidden_file(at->path())) continue;
@@ -110,7 +110,7 @@ PicturesBelow pictures_below(const fs::path& folder) {
     if (i > 0) all.nested += static_cast<int64_t>(content.pictures.size());
     all.left_out.add(content.left_out);
     for (fs::path& below : content.folders)
-      if (!fs::is_symlink(below)) folders.push_back(std::move(below));  // links may go round
+      if (!fs::is_symlink(below)) folders.push_back(std::move(below));  // links may form a cycle
   }
   std::sort(all.pictures.begin(), all.pictures.end());
   return all;

@@ -46,8 +46,8 @@ void stand_in(const BadRow& bad, SkippedPictures& skipped,
     if (static_cast<int64_t>(tried.size()) == bad.distinct)
       fail(
           "none of the ", bad.distinct,
-          " pictures that may stand here can be read; look at the folder of the data set. The last "
-          "one: ",
+          " pictures that may be used here can be read; check the folder of the data set. The last "
+          "error: ",
           why);
   };
   note(bad.picture, bad.why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that cannot be read, and the ones that stand in for them (TRAIN.SKIP_BAD_IMAGES).
+// Skips pictures that cannot be read and chooses replacements (TRAIN.SKIP_BAD_IMAGES).
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace lockstep {
 
-// The substitute that a minibatch has for a picture that cannot be read.
+// The action for a picture that cannot be read: fail, use another picture, or leave the row empty.
 enum class InPlaceOfBad { nothing_and_stop, another, nothing };
 
-// The bad pictures of minibatches. They are told by steps, so that the numbers do not depend on how
-// far minibatches are read ahead. Thread-safe.
+// The bad pictures of minibatches. They are reported step by step, so that reports do not depend on
+// how far minibatches are read ahead. Thread-safe.
 class SkippedPictures {
  public:
   struct Row {
-    int64_t step = 0, item = 0;  // of a minibatch
+    int64_t step = 0, item = 0;  // of a row
     friend auto operator<=>(const Row&, const Row&) = default;
   };
-  // `tries`: how many bad pictures this row had before. A row that is read again is not counted
-  // again.
+  // `tries` is the number of bad pictures tried before for this row. A row that is read again is
+  // not counted again.
   void add(const Row& row, int64_t tries, const std::string& why);
 
   struct Told {
-    std::vector<std::string> pictures;  // why each cannot be read, in the order of steps and items
-    int64_t rows = 0;                   // of minibatches that lack their own picture
+    std::vector<std::string> pictures;  // reason for each picture, in the order of steps and items
+    int64_t rows = 0;                   // number of rows without their own picture
   };
-  // Of the steps up to `last` whose bad pictures have not been taken yet.
+  // Returns and removes the bad pictures of steps up to `last`.
   Told take(int64_t last);
-  void begin_again();  // at step 0, such as for another test
+  void begin_again();  // starts again at step 0, for another test
 
  private:
   std::mutex mutex_;
@@ -41,19 +41,19 @@ class SkippedPictures {
   int64_t taken_ = -1;
 };
 
-// A row of a step whose own picture is bad.
+// A row of a step with a bad picture.
 struct BadRow {
   SkippedPictures::Row row;
-  int64_t place = 0;     // of the row in the step of all processes
-  int64_t picture = 0;   // a number
-  int64_t distinct = 0;  // how many pictures may stand in for each other, this one included
+  int64_t place = 0;     // index of the row in the step of all processes
+  int64_t picture = 0;   // number of the bad picture
+  int64_t distinct = 0;  // number of possible pictures for the row, including the bad picture
   std::string why;
 };
-// Reads the next good picture of the step, by place, instead of a bad one, or where the step has
-// none, that of the steps after it. So the choice is a matter of numbers: the same for any number
-// of threads and processes, and for a run that was resumed. `pictures_of(step)`: by place; empty if
-// the pictures of that step do not fit. `read(step, place)`: throws if that picture is bad, too.
-// Throws if all are.
+// Reads the next good picture of the step instead of a bad picture, or a picture of a later step if
+// the step has no good picture. The choice depends only on step, place and picture numbers, so it
+// is equal for any number of threads and processes and for a resumed run. `pictures_of(step)`
+// returns the step's pictures by place, or nothing if their shape does not fit. `read(step, place)`
+// throws if the picture is bad, too. Throws if all pictures are bad.
 void stand_in(const BadRow& bad, SkippedPictures& skipped,
               const std::function<std::vector<int64_t>(int64_t step)>& pictures_of,
               const std::function<void(int64_t step, int64_t place)>& read);

@@ -15,7 +15,7 @@ constexpr uint64_t kHeldOut = uint64_t{6} << 40;
 
 }  // namespace
 
-// Maps real images to between -1 and 1, the range of the generated ones.
+// Maps real images to the range from -1 to 1, similar to generated images.
 Preparation synthetic_preparation(const DatasetOptions& options) {
   return {3,
           options.image_size,
@@ -32,7 +32,8 @@ SyntheticImages::SyntheticImages(const DatasetOptions& options)
         " pixels in ", options.classes, " classes");
 }
 
-// A class is a wave per colour: direction, frequency and strength. The phase differs by image.
+// A class has a wave for each colour, with a direction, a frequency and a strength. The phase
+// differs by image.
 void SyntheticImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
   *label = index % options_.classes;
   PhiloxSequence pattern(options_.seed, kPattern + static_cast<uint64_t>(*label));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of a coloured pattern per class under noise, drawn on demand: any size, any number of
-// classes, nothing to download or store.
+// Images of a coloured pattern for each class, with noise, drawn on demand. Any size and any number
+// of classes, without download or storage.
 #pragma once
 
 #include "data/dataset.h"

@@ -14,7 +14,8 @@ struct Taps {
   std::vector<float> weights;
 };
 
-// A triangle around the position's centre, as wide as the larger of a source and a result pixel.
+// A triangle filter around the centre of each result position. Its half-width is the larger of a
+// source and a result pixel.
 std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t target) {
   const double scale = length / static_cast<double>(target), reach = std::max(1.0, scale);
   std::vector<Taps> places(target);
@@ -42,12 +43,12 @@ uint8_t nearest_byte(float value) {
   return static_cast<uint8_t>(std::clamp(value, 0.F, 255.F) + 0.5F);
 }
 
-// Luminance; grey stays unchanged.
+// Luminance. Grey colours keep their value.
 float grey(const uint8_t* rgb) {
   return static_cast<float>(299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000;
 }
 
-// written(channel, value): of every element in order, from 0 to 255.
+// Calls written(channel, value) for every element in order, with values from 0 to 255.
 template <class Written>
 void resample(const Image& image, const Preparation& to, const Region& region, bool mirror,
               const Written& written) {
@@ -55,7 +56,7 @@ void resample(const Image& image, const Preparation& to, const Region& region, b
   const auto down = taps_of(region.top, region.height, image.height, to.height);
   const int64_t first = down.front().first;
   const int64_t last =
-      down.back().first + static_cast<int64_t>(down.back().weights.size());  // rows that are needed
+      down.back().first + static_cast<int64_t>(down.back().weights.size());  // end of needed rows
   const int64_t channels = to.channels;
   // Resamples each needed row to its new width, then the columns.
   std::vector<float> rows((last - first) * to.width * channels);
@@ -89,7 +90,7 @@ void resample(const Image& image, const Preparation& to, const Region& region, b
     }
 }
 
-// colour(channel, place): a byte.
+// `colour(channel, place)` returns a byte.
 template <class Colour>
 Image picture_with(const Preparation& preparation, const Colour& colour) {
   Image image{preparation.height, preparation.width, {}};

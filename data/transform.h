@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an image to a network's input: a region is cropped, possibly mirrored, resampled and
-// normalised. Training, scoring and prediction all use this code.
+// Turns an image into a network's input: crops a region, optionally mirrors, resamples and
+// normalises. Training, scoring and prediction all use this code.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace lockstep {
 
-// The image preparation of a network. It is stored in a trained network's metadata, so that
-// everyone prepares images alike.
+// The image preparation of a network. A trained network stores its preparation in the metadata, so
+// that prediction prepares images as training did.
 struct Preparation {
   int64_t channels = 3;  // 1: grey
   int64_t height = 224;
   int64_t width = 224;
-  int64_t resize = 224;              // size of the shorter side before the centre crop
+  int64_t resize = 224;              // length of the shorter side before the centre crop
   std::vector<float> mean{0, 0, 0};  // by channel, for values from 0 to 1
   std::vector<float> deviation{1, 1, 1};
 
@@ -43,25 +43,25 @@ struct Region {
   double top = 0, left = 0, height = 0, width = 0;  // in pixels of the image
 };
 
-// A random part of the image: its share of the area is within `scale`, its aspect ratio within 3/4
-// to 4/3. After ten attempts that do not fit: the centre.
+// A random part of the image. The part's fraction of the area is within `scale`, and its aspect
+// ratio is within 3/4 to 4/3. Returns the centre if ten attempts do not fit.
 Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
                      PhiloxSequence& random);
-// The centre crop: height x width after the shorter side is resized.
+// The centre crop: height x width, after resizing the shorter side to `resize`.
 Region central_region(const Image& image, const Preparation& preparation);
 
-// Bilinear; when shrinking, the filter widens so that every pixel counts. Writes [channels, height,
-// width] values.
+// Resamples bilinearly. When shrinking, the filter is widened to cover every pixel. Writes
+// [channels, height, width] values.
 void prepare(const Image& image, const Preparation& preparation, const Region& region, bool mirror,
              float* chw);
-// The same before normalisation, rounded to bytes.
+// Writes values before normalisation, rounded to bytes.
 void prepare(const Image& image, const Preparation& preparation, const Region& region, bool mirror,
              uint8_t* chw);
-// Prepares the centre crop, as for held-out images and for prediction.
+// Prepares the centre crop, for held-out images and for prediction.
 void prepare(const Image& image, const Preparation& preparation, float* chw);
 void prepare(const Image& image, const Preparation& preparation, uint8_t* chw);
 
-// The image behind a network's input, at the size of the input.
+// Converts a network's input back to an image of the input's size.
 Image picture_of(const float* chw, const Preparation& preparation);
 Image picture_of(const uint8_t* chw, const Preparation& preparation);
 

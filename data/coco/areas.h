@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// COCO's classes of sizes: all objects, small, medium, large ones, by the pixels of their masks.
+// COCO's ranges of areas: all, small, medium and large objects, by the number of pixels of the
+// mask.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two forms of a half-open box: by its corners, and as COCO's files have it.
+// Converts half-open boxes between corners and COCO's form (x, y, width, height).
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ inline Corners corners_of(const CocoBox& box) {
           static_cast<float>(box[0] + box[2]), static_cast<float>(box[1] + box[3])};
 }
 
-// In the mirrored picture.
+// The box in the mirrored picture.
 inline Corners mirrored(const Corners& box, float width) {
   return {width - box[2], box[1], width - box[0], box[3]};
 }
 
-// Around its centre, `factor` times as wide and high.
+// Scales width and height by `factor` around the centre.
 inline Corners expanded(const Corners& box, float factor) {
   const float x = (box[0] + box[2]) / 2, y = (box[1] + box[3]) / 2;
   const float width = (box[2] - box[0]) / 2 * factor, height = (box[3] - box[1]) / 2 * factor;

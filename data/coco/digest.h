@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests by which a run that goes on knows its annotations again.
+// Digests of annotations, to check that a resumed run has the same annotations.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace lockstep {
 
-// Digests all that a detector may learn from: categories, sizes and order of images, and every
-// field of their objects but the ids. "20 images, 45 objects, 0123456789abcdef". The pictures'
-// files may move.
+// Digests everything that a detector may learn from: categories, sizes and order of images, and all
+// fields of objects except ids. Paths of pictures are not included. "20 images, 45 objects,
+// 0123456789abcdef".
 std::string digest_of(const Annotations& table);
 
-// Repeats the digest of earlier versions, which lacks areas, polygons, masks and keypoints.
+// The digest of earlier versions, which lacks areas, polygons, masks and keypoints.
 std::string digest_of_boxes(const Annotations& table);
 
 }  // namespace lockstep

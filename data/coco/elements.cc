@@ -13,12 +13,13 @@ using nlohmann::json;
 
 constexpr int kDeepest = 32;  // COCO's own lists of polygons are 5 deep
 
-// Everything else that a file may hold is passed over.
+// Lists with other keys are not checked.
 bool is_list_of_coco(const std::string& key) {
   return key == "images" || key == "categories" || key == "annotations";
 }
 
-// Passes the elements on while the parser builds them, and drops them.
+// Passes each element to `take` as soon as the parser has built the element, then drops the
+// element.
 class Elements {
  public:
   explicit Elements(const CocoElement& take) : take_(take) {}
@@ -52,7 +53,7 @@ class Elements {
   int element_depth_ = 2;
 };
 
-// The parser's own text names itself first.
+// The parser's text without the prefix "[json.exception...] ".
 std::string reason(const json::exception& error) {
   const std::string text = error.what();
   const std::size_t colon = text.find("] ");
@@ -71,7 +72,7 @@ void for_each_element(const std::string& path, const CocoElement& take) {
     });
     check(rest.is_object() || rest.is_array(), "should hold an object or a list");
   } catch (const json::exception& error) {
-    fail(path, ": no JSON: ", reason(error));
+    fail(path, ": not JSON: ", reason(error));
   } catch (const Error& error) {
     fail(path, ": ", error.what());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file in COCO's form, read as a stream: never more than one element of its lists is in memory.
+// Reads a file in COCO's form as a stream, with only one element of a list in memory.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace lockstep {
 
-// An element of one of the lists that the file's object holds: `section` is the list's key. For a
-// file that is one list, it is "".
+// Receives an element of a list in the file's object. `section` is the list's key, or "" if the
+// file itself is a list.
 using CocoElement = std::function<void(const std::string& section, const nlohmann::json& element)>;
 
-// Calls `take` for every element in the file's order. Throws naming the file, and the byte where
-// JSON breaks off.
+// Calls `take` for every element in the file's order. Throws an error with the file's name and the
+// byte where JSON is invalid.
 void for_each_element(const std::string& path, const CocoElement& take);
 
 }  // namespace lockstep

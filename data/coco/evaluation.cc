@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kOverlaps = CocoScores::kOverlaps;
 constexpr std::size_t kRecalls = CocoScores::kRecalls;
 constexpr std::array<std::size_t, CocoScores::kLimits> kLimits{1, 10, 100};
-// As NumPy spaces them, to the last bit.
+// The same bits as numpy.linspace.
 double overlap_wanted(std::size_t i) {
   constexpr double kFirst = 0.5, kLast = 0.95;
   return i + 1 == kOverlaps
@@ -28,20 +28,20 @@ double recall_wanted(std::size_t i) {
   return i + 1 == kRecalls ? 1 : static_cast<double>(i) * 0.01;
 }
 
-// One detection for one range of areas; a bit of each mask for each overlap.
+// A detection for one range of areas. In `found` and `ignored`, bit i is for overlap i.
 struct Judged {
   double score = 0;
-  std::size_t rank = 0;  // among those of its image and category
-  uint32_t found = 0;    // an object
+  std::size_t rank = 0;  // among detections of the image and category
+  uint32_t found = 0;    // matches an object that counts
   uint32_t ignored = 0;
 };
 
-// One category.
+// Scores one category.
 class CategoryScorer {
  public:
   CategoryScorer(CocoScores& scores, std::size_t category) : scores_(scores), category_(category) {}
 
-  // `detections`: best first, at most 100.
+  // `detections` are at most 100, best first.
   void add_image(std::span<const CocoObject* const> objects,
                  std::span<const Detection* const> detections) {
     overlaps_.clear();
@@ -65,7 +65,7 @@ class CategoryScorer {
  private:
   void judge(std::size_t area, std::span<const CocoObject* const> objects,
              std::span<const Detection* const> detections) {
-    // Objects that count come before those that do not.
+    // Objects that count come before ignored objects.
     order_.resize(objects.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     const auto ignored = [&](std::size_t g) {
@@ -93,8 +93,8 @@ class CategoryScorer {
     }
   }
 
-  // The place in order_ of the free object that overlaps the detection most, the last of equals;
-  // one that does not count only if no other fits. A crowd is never taken.
+  // The index in order_ of the free object with the largest overlap, the last among equals. An
+  // ignored object is chosen only if no counted object fits. A crowd stays free.
   std::size_t best_object(std::size_t detection, std::span<const CocoObject* const> objects,
                           std::size_t counted, std::size_t at) const {
     constexpr double kAlmostAll = 1 - 1e-10;
@@ -138,19 +138,20 @@ class CategoryScorer {
   const std::size_t category_;
   std::array<std::vector<Judged>, kCocoAreas> judged_;
   std::array<std::size_t, kCocoAreas> wanted_{};
-  // Of the image at hand.
+  // State of the current image.
   std::vector<double> overlaps_;  // detection by detection
   std::vector<std::size_t> order_;
   std::vector<bool> taken_;
   std::vector<double> recalls_, precisions_;
 };
 
-// pycocotools goes by ascending id. Joined sets may have an id twice, in images of their own.
+// The order of images: by ascending id, as in pycocotools. Joined sets may have an id twice, for
+// different images.
 std::pair<int64_t, std::size_t> turn_of(const Annotations& truth, std::size_t image) {
   return {truth.images[image].id, image};
 }
 
-// Places of detections: image by image in their turn, best first within each.
+// Sorts indices of detections image by image in the order of turn_of(), best first within an image.
 std::vector<std::size_t> best_first(const Annotations& truth,
                                     const std::vector<Detection>& detections,
                                     std::vector<std::size_t> chosen) {
@@ -193,7 +194,7 @@ void score_category(CocoScores& scores, std::size_t category, const Annotations&
   scorer.finish();
 }
 
-// The mean of what is not -1; -1 for nothing.
+// The mean of all values except -1. The mean of no values is -1.
 class Mean {
  public:
   void add(double value) {

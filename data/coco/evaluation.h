@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// COCO's score of boxes: average precision and recall, as pycocotools computes them.
+// Scores boxes by COCO's average precision and recall, as pycocotools does.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace lockstep {
 
-// The numbers that COCO reports. Each is -1 if the data set has nothing to count it by.
+// The numbers that COCO reports. A number is -1 if the data set has no object for the number.
 struct CocoNumbers {
   double ap = -1, ap50 = -1, ap75 = -1;
   double ap_small = -1, ap_medium = -1, ap_large = -1;  // objects under 32^2, 96^2 pixels, others
-  double ar1 = -1, ar10 = -1, ar100 = -1;               // with so many detections an image at most
+  double ar1 = -1, ar10 = -1, ar100 = -1;  // with at most 1, 10, 100 detections an image
   double ar_small = -1, ar_medium = -1, ar_large = -1;  // with 100
 };
 
@@ -30,14 +30,14 @@ class CocoScores {
 
   std::size_t categories() const { return categories_; }
   CocoNumbers numbers() const;
-  // Over all overlaps, or at one of them.
+  // Average precision over all overlaps, or at one overlap.
   double average_precision(std::size_t area, std::size_t category) const;
   double average_precision_at(std::size_t overlap, std::size_t category) const;
   // The precision at each recall, for all areas and 100 detections.
   std::vector<double> precision_curve(std::size_t overlap, std::size_t category) const;
 
-  // pycocotools' arrays: [overlap, recall, category, area, limit], and without recall. -1: nothing
-  // to count.
+  // pycocotools' arrays: [overlap, recall, category, area, limit] and [overlap, category, area,
+  // limit]. -1: no object to count.
   std::vector<double> precision, recall;
   std::size_t precision_place(std::size_t overlap, std::size_t recall, std::size_t category,
                               std::size_t area, std::size_t limit) const {
@@ -54,15 +54,15 @@ class CocoScores {
   std::size_t categories_;
 };
 
-// On so many threads; the result does not depend on their number. Crowds are neither found nor
-// missed. As in pycocotools, `ignore` of the file has no effect, and detections of equal score
-// count in their order here, image by image by ascending id.
+// Scores detections on `threads` threads. The result does not depend on `threads`. Crowds are
+// neither found nor missed. As in pycocotools, `ignore` of the file has no effect, and detections
+// with equal scores keep their order, image by image by ascending id.
 CocoScores evaluate_boxes(const Annotations& truth, const std::vector<Detection>& detections,
                           int threads = 1);
 
-// How much of the objects class-agnostic proposals find, as Detectron computes it: the mean over
-// overlaps 0.5, 0.55, .. 0.95 of the share of objects, crowds apart, that get a proposal of their
-// own. By area: all, small, medium, large; -1 for none of that area.
+// The recall of class-agnostic proposals, as Detectron computes it: the fraction of objects, except
+// crowds, that match a separate proposal, averaged over overlaps 0.5, 0.55, .. 0.95. Indexed by
+// area: all, small, medium, large. -1: no object of this area.
 struct ProposalRecall {
   int limit = 0;  // proposals of each image, best first
   std::array<double, kCocoAreas> average{};

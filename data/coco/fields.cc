@@ -16,7 +16,7 @@ std::string brief(const json& value) {
   return printable(text.size() <= kMost ? text : text.substr(0, kMost) + "..");
 }
 
-// Programs that keep tables of floats write 90.0.
+// Accepts 90.0, because programs with tables of floats write integers like this.
 std::optional<int64_t> whole_number(const json& value) {
   constexpr double kExact = 9007199254740992;  // 2^53: a float beyond may stand for several numbers
   if (value.is_number_float()) {
@@ -98,7 +98,7 @@ std::vector<double> Fields::numbers(const json& list, const char* key) const {
 CocoBox Fields::box(const char* key) const {
   const std::vector<double> read = numbers(key, 4);
   if (read[2] < 0 || read[3] < 0)
-    refuse("'", key, "' is ", read[2], " x ", read[3], " large, which is less than nothing");
+    refuse("'", key, "' is ", read[2], " x ", read[3], ", width and height should be at least 0");
   return {read[0], read[1], read[2], read[3]};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of one JSON element, with errors that name the element and the key.
+// Reads the fields of one JSON element. Errors name the element and the key.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,8 @@ namespace lockstep {
 
 class Fields {
  public:
-  // `kind`: "annotation"; its id follows in errors once it is known. Throws unless it is an object.
+  // `kind` names the element in errors, such as "annotation"; the element's id follows if there is
+  // one. Throws unless the element is an object.
   Fields(const nlohmann::json& element, const std::string& kind);
 
   bool has(const char* key) const;
@@ -22,9 +23,9 @@ class Fields {
   // A whole number of at least `least`, with or without ".0".
   int64_t integer(const char* key, int64_t least) const;
   double number(const char* key) const;
-  bool flag(const char* key) const;  // false if it is not there; 0, 1, true or false
+  bool flag(const char* key) const;  // reads 0, 1, true or false; false if missing
   const std::string& text(const char* key) const;
-  // A list of numbers; `count` of them unless that is 0.
+  // A list of `count` numbers, or of any length if `count` is 0.
   std::vector<double> numbers(const char* key, std::size_t count = 0) const;
   std::vector<double> numbers(const nlohmann::json& list, const char* key) const;
   CocoBox box(const char* key) const;
@@ -39,10 +40,10 @@ class Fields {
   std::string name_;
 };
 
-// Of an integer, or of a float without a fraction; none for any other value.
+// The value of an integer or of a float without a fraction, else nothing.
 std::optional<int64_t> whole_number(const nlohmann::json& value);
 
-// For errors: as JSON, cut off.
+// The value as JSON, cut off after 40 characters, for errors.
 std::string brief(const nlohmann::json& value);
 
 }  // namespace lockstep

@@ -12,13 +12,13 @@ namespace {
 
 constexpr double kFinds = 0.5, kTouches = 0.1;
 
-// An object, and how well a detection covers it.
+// An object and its overlap with a detection.
 struct NearestObject {
   int64_t object = -1;
   double overlap = 0;
 };
 
-// One image.
+// Judges the detections of one image.
 class MistakenImage {
  public:
   MistakenImage(const Annotations& truth, std::size_t image,
@@ -31,7 +31,7 @@ class MistakenImage {
         taken_(objects_.size(), false),
         covered_(objects_.size(), false) {}
 
-  // `places`: of the image's detections, best first.
+  // `places` are indices of the image's detections, best first.
   void judge(const std::vector<int64_t>& places) {
     for (int64_t place : places) judge(place);
     for (std::size_t i = 0; i < objects_.size(); ++i)
@@ -77,7 +77,7 @@ class MistakenImage {
     return overlap(detection.bbox, objects_[i].bbox, objects_[i].crowd);
   }
 
-  // The first of equals.
+  // The object with the largest overlap among objects that `meant` accepts, the first among equals.
   template <class Meant>
   NearestObject nearest(const Detection& detection, const Meant& meant) const {
     NearestObject best;
@@ -110,7 +110,7 @@ bool is_counted(const Detection& detection, double least_score) {
                      [](double each) { return std::isfinite(each); });
 }
 
-// So many of each kind.
+// Keeps the first `most` mistakes of each kind.
 void keep_first(std::vector<CocoMistake>& mistakes, std::size_t most) {
   std::array<std::size_t, kMistakeKinds> kept{};
   std::erase_if(mistakes, [&](const CocoMistake& mistake) {
@@ -150,7 +150,7 @@ CocoMistakes find_mistakes(const Annotations& truth, const std::vector<Detection
     MistakenImage(truth, image, detections, mistakes).judge(of_image[image]);
   }
 
-  // Of equals, the first image comes first.
+  // Among equal scores, mistakes keep the order of images.
   std::stable_sort(mistakes.wrong.begin(), mistakes.wrong.end(),
                    [&](const CocoMistake& a, const CocoMistake& b) {
                      return score(a.detection) > score(b.detection);

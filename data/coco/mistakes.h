@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a detector got wrong, for people to look at: its surest wrong detections, and the largest
-// objects that it missed.
+// Finds a detector's mistakes for people to look at: wrong detections with the highest scores, and
+// the largest missed objects.
 #pragma once
 
 #include <array>
@@ -14,39 +14,39 @@
 namespace lockstep {
 
 enum class MistakeKind {
-  background,   // a detection where no object is
-  other_class,  // of an object of another class
+  background,   // a detection without an object
+  other_class,  // a detection of an object of another class
   badly_placed,
-  duplicate,  // of an object that a surer detection has found
-  missed      // an object
+  duplicate,  // a detection of an object that another detection with a higher score has found
+  missed      // an object without a detection
 };
 inline constexpr std::size_t kMistakeKinds = 5;
 std::string_view name_of(MistakeKind kind);
 
 struct CocoMistake {
   MistakeKind kind = MistakeKind::background;
-  int32_t image = 0;       // place in Annotations::images
-  int64_t detection = -1;  // place among the detections; -1 for a missed object
-  int64_t object = -1;     // place in Annotations::objects: the one meant or missed; -1 for none
-  double overlap = 0;      // of the two
+  int32_t image = 0;       // index in Annotations::images
+  int64_t detection = -1;  // index of the detection; -1 for a missed object
+  int64_t object = -1;  // index in Annotations::objects of the meant or missed object; -1 for none
+  double overlap = 0;   // overlap of detection and object
 };
 
 struct MistakeOptions {
-  double least_score = 0.5;  // detections below it are as if they were not there
-  std::size_t most = 5;      // of each kind; all are counted
+  double least_score = 0.5;  // detections with lower scores are ignored
+  std::size_t most = 5;      // listed mistakes of each kind; `counts` counts all
 };
 
 struct CocoMistakes {
-  std::vector<CocoMistake> wrong;               // the highest score first
-  std::vector<CocoMistake> missed;              // the largest object first
+  std::vector<CocoMistake> wrong;               // highest score first
+  std::vector<CocoMistake> missed;              // largest object first
   std::array<int64_t, kMistakeKinds> counts{};  // by kind
 
   int64_t count(MistakeKind kind) const { return counts[static_cast<std::size_t>(kind)]; }
 };
 
-// A detection finds an object of its class at an overlap of 0.5. One that finds none is no mistake
-// in a crowd of its class. Objects that any detection covers so far are not missed, nor are crowds
-// and those that the file says to ignore.
+// A detection finds an object of its class at an overlap of at least 0.5. A detection in a crowd of
+// its class is no mistake. An object is not missed if a detection of any class overlaps by at least
+// 0.5, if it is a crowd, or if the file marks it as ignored.
 CocoMistakes find_mistakes(const Annotations& truth, const std::vector<Detection>& detections,
                            const MistakeOptions& options = {});
 

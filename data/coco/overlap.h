@@ -16,7 +16,8 @@ inline double intersection(const CocoBox& a, const CocoBox& b) {
   return width > 0 && height > 0 ? width * height : 0;
 }
 
-// Of a detection with an object; with a crowd, the share of the detection that lies in it.
+// The overlap (intersection over union) of a detection and an object. For a crowd, the fraction of
+// the detection inside the crowd.
 inline double overlap(const CocoBox& detection, const CocoBox& object, bool crowd) {
   const double both = intersection(detection, object);
   if (both == 0) return 0;

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// How well each object is covered by a proposal of its own; 0 for those left over.
+// The overlap of each object with its own proposal; 0 for objects without a proposal.
 std::vector<double> coverage(const std::vector<const CocoObject*>& objects,
                              const std::vector<const Detection*>& proposals) {
   std::vector<double> overlaps;  // object by object
@@ -33,7 +33,7 @@ std::vector<double> coverage(const std::vector<const CocoObject*>& objects,
 
 using Coverage = std::array<std::vector<double>, kCocoAreas>;
 
-// Of an image's objects, by area.
+// The coverage of an image's objects, by area.
 Coverage coverage_by_area(std::span<const CocoObject> all, std::vector<const Detection*> proposals,
                           std::size_t limit) {
   std::stable_sort(proposals.begin(), proposals.end(),

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr int64_t kLargestSide = 1 << 20;
 constexpr int64_t kLeastId = std::numeric_limits<int64_t>::min();
 
-// Keypoints called left_ and right_ change places in a mirrored picture.
+// Lists pairs of keypoints named left_ and right_, which a mirrored picture swaps.
 void find_swapped(CocoCategory& category) {
   const std::vector<std::string>& names = category.keypoints;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -56,11 +56,11 @@ class AnnotationReader {
     image.height = side(fields, "height");
     image.width = side(fields, "width");
     if (image.file.empty()) fields.refuse("'file_name' is empty");
-    if (!images_.emplace(image.id, table_.images.size()).second) fields.refuse("is there twice");
+    if (!images_.emplace(image.id, table_.images.size()).second) fields.refuse("occurs twice");
     table_.images.push_back(std::move(image));
   }
 
-  // A NUL would end a path early, which would then lead to another picture.
+  // Refuses control characters. A NUL would end a path early, so that the path names another file.
   static std::string name_in(const Fields& fields, const char* key) {
     const std::string& text = fields.text(key);
     if (const std::string found = first_control(text); !found.empty())
@@ -90,15 +90,16 @@ class AnnotationReader {
     }
     find_swapped(category);
     if (!categories_.emplace(category.id, table_.categories.size()).second)
-      fields.refuse("is there twice");
+      fields.refuse("occurs twice");
     table_.categories.push_back(std::move(category));
   }
 
-  // Images and categories may come later in the file: until then their ids are kept beside.
+  // Images and categories may come later in the file, so their ids are kept separately until
+  // finish().
   void take_object(const Fields& fields) {
     CocoObject object;
     object.id = fields.integer("id", kLeastId);
-    if (!objects_.insert(object.id).second) fields.refuse("is there twice");
+    if (!objects_.insert(object.id).second) fields.refuse("occurs twice");
     image_ids_.push_back(fields.integer("image_id", kLeastId));
     category_ids_.push_back(fields.integer("category_id", kLeastId));
     object.bbox = fields.box("bbox");
@@ -179,7 +180,7 @@ class AnnotationReader {
       categories_[table_.categories[i].id] = i;
   }
 
-  // Image by image, in the file's order within each.
+  // Sorts objects image by image, in the file's order within an image.
   void sort_objects() {
     std::vector<CocoObject>& objects = table_.objects;
     std::vector<std::size_t>& first = table_.first_object;

@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-// Reads a file of annotations in COCO's form: the lists `images`, `categories` and, for what has
-// any, `annotations`, in any order. Unknown keys are skipped. Throws naming the file, the element
-// by its id, and the key. Boxes are taken as they are (see training_boxes.h). Polygons of fewer
-// than three points are dropped and counted, as Detectron drops them.
+// Reads a file of annotations in COCO's form: the lists `images`, `categories` and, if present,
+// `annotations`, in any order. Unknown keys are skipped. Errors name the file, the element's id and
+// the key. Boxes are not changed (see training_boxes.h). Polygons with fewer than three points are
+// dropped, as in Detectron, and counted.
 Annotations read_annotations(const std::string& path);
 
 }  // namespace lockstep

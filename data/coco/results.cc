@@ -39,7 +39,8 @@ std::vector<Detection> read_results(const std::string& path, const Annotations& 
   std::vector<Detection> detections;
   for_each_element(path, [&](const std::string& section, const nlohmann::json& element) {
     const Fields fields(element, join("result ", detections.size()));
-    if (!section.empty()) fields.refuse("stands in '", section, "'; results are one list");
+    if (!section.empty())
+      fields.refuse("is in '", section, "'; a file of results should be one list");
     Detection detection;
     const auto place = [&](const auto& known, const char* key, const char* what) {
       const int64_t id = fields.integer(key, std::numeric_limits<int64_t>::min());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detections, and the file that COCO's tools take them in.
+// Detections, and the file format that COCO's tools read.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 namespace lockstep {
 
 struct Detection {
-  int32_t image = 0;     // place in Annotations::images
-  int32_t category = 0;  // place in Annotations::categories
+  int32_t image = 0;     // index in Annotations::images
+  int32_t category = 0;  // index in Annotations::categories
   CocoBox bbox{};
   double score = 0;
 };
 
-// A list of {image_id, category_id, bbox, score}.
+// Writes a list of {image_id, category_id, bbox, score}.
 void write_results(const std::string& path, const Annotations& of,
                    const std::vector<Detection>& detections);
 
-// Throws naming the element if it is of no image or category of `of`: results of another data set.
+// Throws if `of` lacks an element's image or category, as for results of another data set. The
+// error names the element.
 std::vector<Detection> read_results(const std::string& path, const Annotations& of);
 
 }  // namespace lockstep

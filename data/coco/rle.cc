@@ -9,13 +9,13 @@
 namespace lockstep {
 namespace {
 
-constexpr int kBits = 5;     // of a character; the sixth says that more follow
-constexpr int kFirst = '0';  // the character of 0
-constexpr int kMost = 13;    // characters of a 64-bit number
+constexpr int kBits = 5;     // bits per character; a sixth bit is 1 if more characters follow
+constexpr int kFirst = '0';  // the character for 0
+constexpr int kMost = 13;    // maximum number of characters of a 64-bit number
 
 }  // namespace
 
-// From the fourth run on a number is the difference from the run before the last.
+// From the fourth run on, a number is the difference from the run two before.
 std::vector<uint32_t> decode_run_lengths(std::string_view text) {
   std::vector<uint32_t> counts;
   for (std::size_t i = 0; i < text.size();) {

@@ -11,26 +11,27 @@ namespace lockstep {
 
 struct TrainingBox {
   Corners corners{};  // within the image
-  int64_t kind = 0;   // the class: the category's place, plus 1; 0 is the background
+  int64_t kind = 0;   // the class: the category's index + 1; 0 is background
   bool crowd = false;
-  std::size_t object = 0;  // place in Annotations::objects
+  std::size_t object = 0;  // index in Annotations::objects
 };
 
-// Objects left out, by reason.
+// Numbers of omitted objects, by reason.
 struct LeftOut {
   int64_t ignored = 0;
-  int64_t small = 0;  // below the least area
-  int64_t empty = 0;  // without area, or not more than a pixel of width and height in the image
+  int64_t small = 0;  // area below the least area
+  int64_t empty = 0;  // without area, or at most a pixel wide or high within the image
 
   LeftOut& operator+=(const LeftOut& other);
   std::string text() const;  // "3 ignored, 1 empty"; "" for none
 };
 
-// Boxes are cut to the image, in the order of its objects. Counts the others in `left_out`.
+// The boxes of an image, clipped to the image, in the order of objects. Counts omitted objects in
+// `left_out`.
 std::vector<TrainingBox> training_boxes(const Annotations& table, std::size_t image,
                                         double least_area, LeftOut& left_out);
 
-// Of the image that has most; at least 1.
+// The largest number of training boxes of an image, at least 1.
 int64_t most_training_boxes(const Annotations& table, double least_area);
 
 }  // namespace lockstep

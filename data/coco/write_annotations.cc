@@ -61,7 +61,7 @@ ordered_json of_object(const Annotations& table, const CocoObject& object) {
   return out;
 }
 
-// One element on each line.
+// Writes one element per line.
 template <class Item, class ToJson>
 void write_list(const FileSink& sink, const char* name, const std::vector<Item>& items,
                 const ToJson& to_json) {

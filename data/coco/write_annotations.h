@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Writes the table in COCO's form; read_annotations() gives it back.
+// Writes the table in COCO's form, for read_annotations().
 void write_annotations(const std::string& path, const Annotations& table);
 
 }  // namespace lockstep

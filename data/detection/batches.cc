@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kScaleStream = uint64_t{8} << 40;  // above the streams of parameters
 
-// In the order of a form.
+// Indices of a form's tensors.
 enum Place { kData, kInfo, kNumber, kBoxes, kClasses, kCrowd, kProposals };
 
 }  // namespace
@@ -42,8 +42,8 @@ void DetectionBatches::keep_pictures() {
     if (std::all_of(kept.boxes.begin(), kept.boxes.end(), [](const auto& b) { return b.crowd; }))
       continue;
     if (static_cast<int64_t>(kept.boxes.size()) > options_.places)
-      fail(pictures_.name_of(i), " has ", kept.boxes.size(), " boxes to train on, there are ",
-           options_.places, " places (TRAIN.TRUE_BOXES)");
+      fail(pictures_.name_of(i), " has ", kept.boxes.size(), " boxes to train on, more than ",
+           options_.places, " (TRAIN.TRUE_BOXES)");
     kept_.push_back(std::move(kept));
   }
   const std::string why = left_out_.text();
@@ -56,7 +56,8 @@ PictureScale DetectionBatches::scaled(const Kept& kept, std::size_t scale) const
   return scale_to(image.height, image.width, options_.scales[scale], options_.longest);
 }
 
-// Groups are those of the largest scale; at another one a group's shape covers the same pictures.
+// Groups pictures by their shapes at the largest scale. At another scale a group's shape covers the
+// same pictures.
 void DetectionBatches::choose() {
   const std::size_t scales = options_.scales.size();
   const std::size_t largest =
@@ -158,7 +159,7 @@ void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> 
     throw;
   } catch (const Error& error) {
     if (!options_.skip_bad_pictures)
-      fail(error.what(), "; TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
+      fail(error.what(), "; set TRAIN.SKIP_BAD_IMAGES true to use another picture instead");
     stand_in(
         {{step, item},
          place,
@@ -170,7 +171,7 @@ void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> 
   }
 }
 
-// Returns none if the step is of another group.
+// The pictures of a step, or an empty list if the step is of another group.
 std::vector<int64_t> DetectionBatches::pictures_of_group(int64_t step, int32_t group) const {
   const PictureOrder::Step pictures = order_->step(step);
   std::vector<int64_t> numbers;
@@ -206,7 +207,7 @@ void DetectionBatches::write(const Kept& kept, bool mirror, std::size_t scale,
                     tensors[kProposals].as<float>() + 4 * item * options_.proposal_places);
 }
 
-// An empty place has no area.
+// Unused proposals are boxes without area.
 void DetectionBatches::write_proposals(const Kept& kept, bool mirror, float width,
                                        float* to) const {
   const std::vector<Corners> boxes = options_.proposals(kept.picture);

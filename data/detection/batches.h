@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minibatches that a detector trains on (docs/detection.md lists the tensors).
+// Minibatches for the training of a detector (docs/detection.md lists the tensors).
 #pragma once
 
 #include <memory>
@@ -18,29 +18,29 @@ namespace lockstep {
 
 struct DetectionBatchOptions {
   int64_t batch = 2;                 // pictures of a step, over all replicas and processes
-  int64_t first = 0, count = -1;     // this process's part of them; -1: all from `first` on
-  std::vector<int64_t> scales{800};  // lengths of the shorter side, one of them for each step
-  int64_t longest = 1333;            // the most for the longer side
-  int64_t stride = 32;               // sides of padded pictures are multiples of it
-  std::size_t shapes = 6;            // padded shapes at the most, over all scales
-  int64_t places = 100;              // of true boxes of a picture
-  double least_area = -1;            // smaller objects are left out
-  bool mirrored = true;              // an epoch has each picture mirrored, too
-  bool skip_bad_pictures = false;    // another picture stands in for one that is bad
+  int64_t first = 0, count = -1;     // this process's part; -1: all from `first` on
+  std::vector<int64_t> scales{800};  // lengths of the shorter side; each step draws one
+  int64_t longest = 1333;            // maximum length of the longer side
+  int64_t stride = 32;               // sides of padded pictures are multiples of stride
+  std::size_t shapes = 6;            // maximum number of padded shapes over all scales
+  int64_t places = 100;              // slots for true boxes of a picture
+  double least_area = -1;            // smaller objects are omitted
+  bool mirrored = true;              // an epoch has each picture twice, once mirrored
+  bool skip_bad_pictures = false;    // replaces a bad picture by another picture
   uint64_t seed = 1;
   std::array<float, 3> means = PictureRules{}.means;
-  PictureSize fixed = {};  // of every padded picture; 0 x 0: the few sizes that fit them best
-  // At most `proposal_places` of a picture. For networks that make none themselves.
+  PictureSize fixed = {};  // size of all padded pictures; 0 x 0: a few sizes that fit best
+  // Proposals for networks without an RPN, at most `proposal_places` of a picture.
   PictureProposals proposals = {};
   int64_t proposal_places = 2000;
 };
 
 class DetectionBatches final : public MinibatchSource {
  public:
-  // `pictures` must outlive it. Pictures without a box to train on are left out.
+  // `pictures` must outlive this object. Pictures without a box to train on are omitted.
   DetectionBatches(const PictureSet& pictures, const DetectionBatchOptions& options);
 
-  // Another part of each step than the options say; before the first read.
+  // Replaces the part of each step given by the options. Must be called before the first read.
   void take(int64_t first, int64_t count);
 
   const std::vector<MinibatchForm>& forms() const override { return forms_; }
@@ -51,10 +51,10 @@ class DetectionBatches final : public MinibatchSource {
   // The padded shape of each form, by ascending area.
   const std::vector<PictureSize>& shapes() const { return all_shapes_; }
   PictureSize shape(int64_t step) const { return all_shapes_[form(step)]; }
-  std::string text() const;  // what was chosen and left out
+  std::string text() const;  // a summary of chosen shapes and omitted pictures and objects
   SkippedPictures& skipped() const { return skipped_; }
   const PictureOrder& order() const { return *order_; }
-  std::vector<std::size_t> pictures() const;  // numbers of those that have a box to train on
+  std::vector<std::size_t> pictures() const;  // numbers of pictures with a box to train on
 
  private:
   struct Kept {

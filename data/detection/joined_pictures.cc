@@ -13,7 +13,8 @@ namespace {
 
 std::string list_of(const std::vector<std::string>& names) { return "[" + listed(names) + "]"; }
 
-// Adds what the second set knows of the keypoints. Names decide, since ids are the files' own.
+// Checks that categories are the same by name, because ids may differ between files. Adds keypoints
+// that only the second set has.
 void join_categories(std::vector<CocoCategory>& categories, const std::vector<CocoCategory>& more,
                      const std::string& first, const std::string& second) {
   const char* why = "; data sets that are joined should have the same categories in the same order";
@@ -48,7 +49,7 @@ uint32_t append(std::vector<T>& pool, std::vector<T> more) {
   return static_cast<uint32_t>(before);
 }
 
-// Appends all but the categories.
+// Appends everything except the categories.
 void append_table(Annotations& table, Annotations more) {
   table.path += " + " + more.path;
   const std::size_t objects = table.objects.size();

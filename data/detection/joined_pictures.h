@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several sets of pictures as one, in their order.
+// Joins several sets of pictures, in order.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ struct NamedPictures {
   std::unique_ptr<PictureSet> pictures;
 };
 
-// Ids of images and objects are unique within their own set only: two files may have the same ones.
-// So name pictures by name_of(), and write and score results set by set.
+// Ids of images and objects are unique only within a set: two files may have equal ids. So name
+// pictures by name_of(), and write and score results set by set.
 class JoinedPictures final : public PictureSet {
  public:
-  // Throws naming two sets whose categories are not the same.
+  // Throws if categories of two sets differ. The error names the sets.
   explicit JoinedPictures(std::vector<NamedPictures> sets);
 
   const Annotations& annotations() const override { return table_; }
@@ -33,7 +33,7 @@ class JoinedPictures final : public PictureSet {
  private:
   struct Part {
     std::unique_ptr<PictureSet> pictures;
-    std::size_t first = 0;  // of its pictures
+    std::size_t first = 0;  // number of the part's first picture
   };
   const Part& part_of(std::size_t number) const;
 

@@ -21,7 +21,8 @@ PictureOrder::PictureOrder(std::vector<int32_t> groups, const OrderOptions& opti
   for (int32_t group : groups_) counts_[group] += options.mirrored ? 2 : 1;
 }
 
-// Of a group's entries, `count` in each epoch, whole steps are made as soon as they can be.
+// A group has `count` entries in each epoch, and makes a step as soon as `batch` entries are
+// waiting.
 int64_t PictureOrder::first_step_of(int64_t epoch) const {
   int64_t steps = 0;
   for (int64_t count : counts_) steps += epoch * count / options_.batch;
@@ -49,8 +50,8 @@ std::vector<OrderedPicture> PictureOrder::permutation(int64_t epoch) const {
   return entries;
 }
 
-// The group's entries that no step before `epoch` took: the last of the epochs before. They are of
-// one epoch, but for a group with fewer entries than a step takes.
+// The group's entries that remain from earlier epochs, in order. They are from the previous epoch,
+// unless the group has fewer entries than a step.
 std::vector<OrderedPicture> PictureOrder::waiting(int32_t group, int64_t epoch) const {
   const int64_t count = counts_[group];
   std::size_t left = epoch * count % options_.batch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of each training step. The pictures of a step are of one group, since they are
-// padded to one shape; groups are those of padded_shapes.h.
+// The pictures of each training step. The pictures of a step are from one group of padded_shapes.h,
+// because they are padded to one shape.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lockstep {
 
 struct OrderOptions {
   int64_t batch = 1;      // pictures of a step, over all replicas and processes
-  bool mirrored = false;  // an epoch has every picture twice, as it is and mirrored
+  bool mirrored = false;  // an epoch has every picture twice, once mirrored
   uint64_t seed = 1;
 };
 
@@ -22,12 +22,13 @@ struct OrderedPicture {
   friend bool operator==(const OrderedPicture&, const OrderedPicture&) = default;
 };
 
-// A function of the seed and the step's number: any step is reached directly. An epoch is a
-// permutation of the pictures; each waits in its group until a step is full. Those that wait at the
-// end of an epoch come first in the next one, so none is left out or comes twice.
+// A function of the seed and the step's number, so any step is reached directly. An epoch is a
+// permutation of the pictures. Each picture waits in its group until the group has enough for a
+// step. Pictures still waiting at the end of an epoch come first in the next epoch, so no picture
+// is omitted or repeated.
 class PictureOrder {
  public:
-  // `groups`: of each picture.
+  // `groups` has the group of each picture.
   PictureOrder(std::vector<int32_t> groups, const OrderOptions& options);
 
   struct Step {
@@ -50,7 +51,7 @@ class PictureOrder {
 
   std::vector<int32_t> groups_;
   OrderOptions options_;
-  std::vector<int64_t> counts_;  // of the entries of an epoch, by group
+  std::vector<int64_t> counts_;  // number of entries in an epoch, by group
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Epoch> last_;
 };

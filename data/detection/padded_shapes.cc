@@ -23,14 +23,14 @@ bool covers(const PictureSize& shape, const PictureSize& size) {
   return shape.height >= size.height && shape.width >= size.width;
 }
 
-// Pixels that a merger adds.
+// The number of pixels that merging a and b adds.
 int64_t price(const Chosen& a, const Chosen& b) {
   const int64_t area = covering(a.size, b.size).area();
   return (area - a.size.area()) * a.pictures + (area - b.size.area()) * b.pictures;
 }
 
-// The cheapest merger of a pair; of those with a shape of fewer pictures than `least`, if there are
-// any.
+// The pair of shapes that is cheapest to merge. If some shapes have fewer pictures than `least`,
+// the pair includes one with fewer.
 std::pair<std::size_t, std::size_t> cheapest(const std::vector<Chosen>& shapes, int64_t least) {
   const bool any_small = std::any_of(shapes.begin(), shapes.end(),
                                      [&](const Chosen& s) { return s.pictures < least; });
@@ -52,7 +52,8 @@ void merge(std::vector<Chosen>& shapes, std::size_t i, std::size_t k) {
   shapes.erase(shapes.begin() + static_cast<std::ptrdiff_t>(k));
 }
 
-// A shape may have grown over another's pictures: each takes the smallest that covers it.
+// Assigns each picture to the smallest shape that covers it, because a merged shape may now cover
+// pictures of other shapes.
 void share_out(std::vector<Chosen>& shapes, const std::map<PictureSize, int64_t>& sizes) {
   std::sort(shapes.begin(), shapes.end(), [](const Chosen& a, const Chosen& b) {
     return std::pair(a.size.area(), a.size) < std::pair(b.size.area(), b.size);

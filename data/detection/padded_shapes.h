@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few shapes that the pictures of a data set are padded to, since a graph has fixed shapes: one
-// graph for each of them.
+// Chooses a few shapes to pad the pictures of a data set to. A graph has fixed shapes, so each
+// padded shape needs a graph.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct PictureSize {
 };
 
 struct PaddingRules {
-  int64_t stride = 32;       // sides are multiples of it
-  std::size_t most = 6;      // shapes at the most
-  int64_t least_images = 1;  // a shape with fewer pictures than a step takes is merged with another
+  int64_t stride = 32;       // sides are multiples of stride
+  std::size_t most = 6;      // maximum number of shapes
+  int64_t least_images = 1;  // pictures per shape; shapes with fewer are merged
 };
 
 struct PaddedShapes {
@@ -28,12 +28,12 @@ struct PaddedShapes {
   };
   std::vector<Shape> shapes;  // by ascending area
   std::vector<int32_t> of;    // the shape of each picture
-  double padding = 0;         // the share of all pixels that is padding
+  double padding = 0;         // fraction of pixels that are padding
   std::string text() const;   // "2 shapes, 7.1 % padding: 800x1088 (60 pictures), .."
 };
 
-// Chooses shapes so that little is padding: begins with a shape for every size and merges the two
-// that cost least, again and again. The same for the same sizes in any order.
+// Chooses shapes with little padding. Starts with a shape for every size and repeatedly merges the
+// cheapest pair. The result does not depend on the order of pictures.
 PaddedShapes choose_shapes(const std::vector<PictureSize>& pictures, const PaddingRules& rules);
 
 }  // namespace lockstep

@@ -10,10 +10,10 @@
 namespace lockstep {
 namespace {
 
-// Where an output place lies between two input places.
+// The position of an output pixel between two input pixels.
 struct Between {
   int64_t first = 0, second = 0;
-  float share = 0;  // of the second
+  float share = 0;  // weight of the second pixel
 };
 
 std::vector<Between> places(int64_t before, int64_t after, double scale) {
@@ -32,8 +32,8 @@ void mirror(std::vector<Between>& columns, int64_t width) {
     column = {width - 1 - column.first, width - 1 - column.second, column.share};
 }
 
-// Rows of the picture, interpolated along themselves: blue, then green, then red. The last two are
-// kept, since neighbouring rows of the result lie between the same ones.
+// Rows of the picture, interpolated horizontally: blue, then green, then red. Keeps the last two
+// rows, because neighbouring rows of the result are often between the same two rows.
 class Rows {
  public:
   Rows(const Image& image, std::vector<Between> columns)

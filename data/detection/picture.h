@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture as a detector takes it: scaled, in the order blue, green, red, less the mean colour,
-// padded with zeros.
+// Prepares a picture for a detector: scales the picture, orders colours as blue, green, red,
+// subtracts the mean colour, and pads with zeros.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ struct PictureScale {
   int64_t height = 0, width = 0;  // after scaling
 };
 
-// The shorter side becomes `target` pixels long, or less if the longer one would be above `most`.
+// Scales the shorter side to `target` pixels, or less if the longer side would exceed `most`.
 PictureScale scale_to(int64_t height, int64_t width, int64_t target, int64_t most);
 
-// The next multiple of `stride`.
+// Rounds `size` up to a multiple of `stride`.
 int64_t padded(int64_t size, int64_t stride);
 
 struct PictureRules {
@@ -32,8 +32,8 @@ struct PictureTensor {
   int64_t height = 0, width = 0;
 };
 
-// Interpolates linearly by the scale itself, between the centres of pixels; no smoothing. The
-// scaled picture must fit into the tensor.
+// Interpolates linearly between the centres of pixels, without smoothing. Uses the exact scale, not
+// the ratio of rounded sizes. The scaled picture must fit into the tensor.
 void write_picture(const Image& image, const PictureScale& scale, const PictureRules& rules,
                    const PictureTensor& to);
 

@@ -58,8 +58,7 @@ Image FilePictures::picture(std::size_t number) const {
   return turned(std::move(image), turns ? stored.orientation : 1);
 }
 
-// Sides may be swapped: PNG and WebP files may say behind their pixels that a picture lies on its
-// side.
+// Accepts swapped sides, because PNG and WebP files may store the orientation behind the pixels.
 void FilePictures::look_at_header(std::size_t number) const {
   const CocoImage& annotated = annotations_.images[number];
   PictureHeader header;

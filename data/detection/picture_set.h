@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures with their annotations.
+// A set of pictures with annotations.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,17 @@ class PictureSet {
  public:
   virtual ~PictureSet() = default;
   virtual const Annotations& annotations() const = 0;
-  // Thread-safe. Throws naming the picture if it cannot be read or is not as large as annotated.
+  // Thread-safe. Throws an error with the picture's name if the picture cannot be read or has
+  // another size than annotated.
   virtual Image picture(std::size_t number) const = 0;
-  // Throws if the header of the picture's file shows that picture() will; a header may not show
-  // which way a picture lies. Thread-safe.
+  // Throws if the header of the picture's file already shows that picture() would throw. A header
+  // may lack the orientation. Thread-safe.
   virtual void look_at_header(std::size_t) const {}
   virtual bool has_headers() const { return false; }
-  // For errors: "a.json: image 7".
+  // The picture's name in errors: "a.json: image 7".
   virtual std::string name_of(std::size_t number) const;
-  // For a set that joins others, so that no table is in memory twice. Only picture() and name_of()
-  // may be called afterwards.
+  // Moves the annotations into a joined set, so that no table is in memory twice. Only picture()
+  // and name_of() may be called afterwards.
   virtual Annotations take_annotations() { return annotations(); }
 };
 
@@ -34,8 +35,8 @@ using PictureProposals = std::function<std::vector<Corners>(std::size_t picture)
 
 class FilePictures final : public PictureSet {
  public:
-  // `turned`: of a picture whose annotated size fits both as it is stored and as its EXIF block
-  // turns it, the turned one is meant.
+  // `turned`: turns a picture by its EXIF block if the annotated size fits the stored and the
+  // turned picture.
   FilePictures(std::string folder, Annotations annotations, bool turned = true)
       : folder_(std::move(folder)), annotations_(std::move(annotations)), turned_(turned) {}
   const Annotations& annotations() const override { return annotations_; }

@@ -11,7 +11,7 @@ void generalised_advantages(const JudgedSteps& steps, const AdvantageOptions& op
   check(steps.values.size() == count && steps.next_values.size() == count &&
             steps.ends.size() == count && advantages.size() == count,
         "advantages of ", count, " rewards: there are ", steps.values.size(), " values, ",
-        steps.next_values.size(), " next values, ", steps.ends.size(), " ends and room for ",
+        steps.next_values.size(), " next values, ", steps.ends.size(), " ends and space for ",
         advantages.size());
   double ahead = 0;
   for (std::size_t t = count; t-- > 0;) {

@@ -9,9 +9,9 @@ namespace lockstep {
 namespace {
 
 constexpr double kGravity = 9.8;
-constexpr double kPoleMass = 0.1, kMass = 1.0 + kPoleMass;  // kilograms; of both
+constexpr double kPoleMass = 0.1, kMass = 1.0 + kPoleMass;  // kilograms; kMass is of both
 constexpr double kForce = 10;                               // newtons
-constexpr double kMostAtFirst = 0.05;                       // most of each number at the start
+constexpr double kMostAtFirst = 0.05;                       // largest initial size of each number
 constexpr int64_t kTimeLimit = 500;
 
 }  // namespace
@@ -21,8 +21,7 @@ void CartPole::begin(PhiloxSequence& random) {
     *number = random.uniform(-kMostAtFirst, kMostAtFirst);
 }
 
-// Newton's laws of cart and pole without friction, then one step of Euler's method, all of whose
-// slopes are those before the step.
+// Newton's laws for cart and pole without friction, and one step of the explicit Euler method.
 Environment::Moved CartPole::move(int64_t action) {
   check(action == 0 || action == 1, "cart_pole: action ", action, ", should be 0 or 1");
   const double force = action == 1 ? kForce : -kForce;

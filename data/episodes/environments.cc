@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostEnvironments = int64_t{1} << 24, kMostEpisodes = int64_t{1} << 32;
 
-// Distinct from the streams of parameters, of data and of a step's nodes.
+// Differs from the streams of parameters, data and a step's nodes.
 uint64_t stream_of_episode(bool held_out, int64_t environment, int64_t episode) {
   const auto number = static_cast<uint64_t>(environment), turn = static_cast<uint64_t>(episode);
   return uint64_t{1} << 62 | uint64_t{held_out} << 61 | number << 32 | turn % (uint64_t{1} << 32);

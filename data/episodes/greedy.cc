@@ -16,7 +16,8 @@ GreedyResult play_greedily(const EnvironmentKind& kind, Predictor& policy,
   std::vector<bool> done(count);
   std::vector<int64_t> actions(count);
   result.film.push_back(environments.state(options.first));
-  // Those that are done go on with episodes that nobody looks at, until all are.
+  // Finished environments continue with further episodes, which are ignored, until all are
+  // finished.
   for (std::size_t left = count; left > 0;) {
     const Predicted predicted = policy.predict(environments.observations());
     for (std::size_t e = 0; e < count; ++e) {

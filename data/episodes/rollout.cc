@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kActions = uint64_t{1} << 60;  // the streams of draws
+constexpr uint64_t kActions = uint64_t{1} << 60;  // first random stream of draws
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void Collector::draw(int64_t position, const Predicted& predicted) {
   }
 }
 
-// The rows of step t, before it is taken.
+// Records the rows of step t before the step.
 void Collector::take(int64_t t, const Predicted& predicted) {
   const EnvironmentKind& kind = environments_.kind();
   const std::size_t values = kind.observations;
@@ -61,8 +61,9 @@ void Collector::take(int64_t t, const Predicted& predicted) {
   }
 }
 
-// What step t led to. Where an episode was cut, or after the last step, only a prediction for the
-// observation that was reached can say what is expected; otherwise that for the next step will.
+// Records the results of step t. The value of the next observation is usually the prediction of the
+// next step. After the last step, or if an episode was cut, the policy predicts the value of the
+// reached observation.
 void Collector::add_results(int64_t t, std::span<const Environments::Step> results) {
   const bool asks = t + 1 == options_.steps ||
                     std::any_of(results.begin(), results.end(),

@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Rows of pixels in the order of the file.
+// Rows of pixels, in the file's order.
 struct Raster {
   std::string_view bytes;
   uint64_t row_bytes = 0;
@@ -33,7 +33,8 @@ Raster plain_raster(const PictureFile& file, const BmpLayout& layout) {
   return {std::string_view(file.bytes).substr(layout.pixels), row_bytes, layout.bits};
 }
 
-// Pairs of bytes: a count and a colour (RLE4: two colours in turn), or 0 and what to do.
+// Decodes run lengths. Each pair of bytes is a count and a colour (RLE4: two alternating colours),
+// or 0 and a command.
 class Runs {
  public:
   Runs(std::string_view code, const BmpLayout& layout)
@@ -42,7 +43,7 @@ class Runs {
         short_(layout.packing == BmpLayout::kRuns4),
         cells_(layout.height * layout.width) {}
 
-  // Pixels that nothing is said about have colour 0. False if the code ends before the picture.
+  // Pixels that the code skips have colour 0. Returns false if the code ends before the picture.
   bool unpack() {
     while (y_ < layout_.height && at_ + 2 <= code_.size()) {
       const unsigned count = byte(at_), value = byte(at_ + 1);
@@ -111,7 +112,7 @@ Palette palette_of(const PictureFile& file, const BmpLayout& layout) {
   return palette;
 }
 
-// False for a colour that the palette does not have.
+// Returns false for a colour that the palette lacks.
 bool write_palette_row(const char* row, unsigned bits, const Palette& palette, uint8_t* rgb,
                        int64_t width) {
   const unsigned mask = (1U << bits) - 1;
@@ -125,7 +126,7 @@ bool write_palette_row(const char* row, unsigned bits, const Palette& palette, u
   return true;
 }
 
-// Scales a colour's bits to 0..255, rounding down; of more than eight bits the highest count.
+// Scales a colour's bits to 0..255, rounding down. Uses the highest eight bits of longer values.
 uint8_t masked(uint32_t pixel, uint32_t mask) {
   if (mask == 0) return 0;
   const uint64_t value = (pixel & mask) >> std::countr_zero(mask);
@@ -171,7 +172,7 @@ bool has_runs(const BmpLayout& layout) {
 
 }  // namespace
 
-// Two letters alone could begin a text.
+// Also checks the header's size, because a text can begin with "BM".
 bool is_bmp(std::string_view bytes) {
   constexpr std::size_t kHeaderSize = 14;
   constexpr uint32_t kLongest = 124;
@@ -190,7 +191,8 @@ Image decode_bmp(const PictureFile& file) {
   if (!has_runs(layout)) return image_of(plain_raster(file, layout), layout, file);
   const std::string_view bytes = file.bytes;
   const std::string_view code = bytes.substr(std::min<uint64_t>(layout.pixels, bytes.size()));
-  // A code may end early and leave the rest blank. That few bytes for that many pixels are a trap.
+  // Code may end early and leave the rest blank, so a small file could claim a huge picture.
+  // Refuses code with too few bytes for the pixels.
   constexpr int64_t kMostOfAByte = 255 * 255;
   check(layout.height * layout.width / kMostOfAByte <= static_cast<int64_t>(code.size()), file.path,
         ": a BMP file of ", layout.width, " x ", layout.height, " pixels in ", code.size(),

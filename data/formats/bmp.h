@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BMP files of Windows and OS/2: palettes of 1 to 8 bits, 16, 24 and 32 bits, runs (RLE8, RLE4),
-// any masks of colours, from the bottom up or from the top down.
+// Reads BMP files of Windows and OS/2: palettes of 1 to 8 bits, 16, 24 and 32 bits, runs (RLE8,
+// RLE4), any colour masks, bottom-up or top-down.
 #pragma once
 
 #include <string_view>

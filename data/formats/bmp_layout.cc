@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-// "BM", the file's size, 4 bytes reserved, the place of the pixels; then the second header, which
-// begins with its own size.
+// The layout of the first header: "BM", the file's size, 4 reserved bytes, the offset of the
+// pixels. A second header follows, which begins with its own size.
 constexpr uint64_t kPixels = 10, kSecond = 14;
 constexpr uint32_t kOs2 = 12, kOs2Long = 64, kWindows = 40;  // sizes of second headers
 
@@ -33,7 +33,7 @@ BmpLayout::Packing packing_of(uint32_t number, int bits, uint32_t header, const 
 }
 
 void read_masks(std::string_view bytes, BmpLayout& layout, const std::string& path) {
-  constexpr uint64_t kMasksAt = kSecond + kWindows;  // in longer headers, or behind this one
+  constexpr uint64_t kMasksAt = kSecond + kWindows;  // in longer headers, or after a shorter one
   for (unsigned c = 0; c < 3; ++c) {
     const uint32_t mask = little_endian(bytes, kMasksAt + 4 * c, 4);
     const uint32_t low = mask == 0 ? 0 : mask >> std::countr_zero(mask);
@@ -62,7 +62,7 @@ BmpLayout bmp_layout(const PictureFile& file) {
   constexpr uint32_t kKnown[]{kOs2, kWindows, 52, 56, kOs2Long, 108, 124};
   check(std::find(std::begin(kKnown), std::end(kKnown), header) != std::end(kKnown), file.path,
         ": a BMP file with a header of ", header,
-        " bytes, which is no kind of BMP that Lockstep knows");
+        " bytes; Lockstep does not read this kind of BMP");
   check_reach(kSecond + header);
 
   BmpLayout layout;
@@ -93,7 +93,7 @@ BmpLayout bmp_layout(const PictureFile& file) {
   if (layout.has_palette()) {
     const uint64_t most = uint64_t{1} << layout.bits;
     layout.colours = colours == 0 ? most : std::min<uint64_t>(colours, most);
-    if (layout.pixels > layout.palette)  // old files have fewer entries than they say
+    if (layout.pixels > layout.palette)  // old files have fewer entries than stated
       layout.colours =
           std::min(layout.colours, (layout.pixels - layout.palette) / layout.entry_bytes);
     check_reach(layout.palette + layout.colours * layout.entry_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of a BMP file.
+// Reads the headers of a BMP file.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Numbers of one, two or four bytes, the lowest byte first.
+// Reads a little-endian number of one, two or four bytes.
 uint32_t little_endian(std::string_view bytes, uint64_t at, unsigned count);
 
 struct BmpLayout {
@@ -18,16 +18,16 @@ struct BmpLayout {
 
   int64_t height = 0, width = 0;
   bool top_down = false;
-  int bits = 0;  // of a pixel
+  int bits = 0;  // bits per pixel
   Packing packing = kPlain;
-  uint64_t pixels = 0;                // where they begin
-  std::array<uint32_t, 3> masks{};    // of red, green and blue, in pixels of 16 or 32 bits
-  uint64_t palette = 0, colours = 0;  // where it begins; its number of entries
-  unsigned entry_bytes = 4;           // blue, green, red, and mostly a byte without a meaning
+  uint64_t pixels = 0;                // offset of the pixels
+  std::array<uint32_t, 3> masks{};    // masks of red, green and blue, for 16 and 32 bits
+  uint64_t palette = 0, colours = 0;  // offset and number of entries
+  unsigned entry_bytes = 4;           // blue, green, red and usually an unused byte
   bool has_palette() const { return bits <= 8; }
 };
 
-// Throws naming the file, and the kind of BMP where Lockstep does not read that kind.
+// Throws for a damaged file or an unsupported kind of BMP. The error names the file and the kind.
 BmpLayout bmp_layout(const PictureFile& file);
 
 }  // namespace lockstep

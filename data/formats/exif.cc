@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// A TIFF file in small: byte order, the place of the first directory, entries of 12 bytes there.
-// Places are offsets that may point anywhere. Only the first directory is read, so there is no
-// chain of directories that could be a circle.
+// Reads the first directory of an EXIF block, which is a small TIFF file: byte order, the
+// directory's offset, and entries of 12 bytes. Offsets may point anywhere. Only the first directory
+// is read, so a cycle of directories is harmless.
 class Directory {
  public:
   explicit Directory(std::string_view block) : block_(block) {
@@ -20,7 +20,7 @@ class Directory {
     if (!big_endian_ && !block_.starts_with("II*\0"sv)) block_ = {};
   }
 
-  // Returns 0 where the block ends before the number does.
+  // Returns 0 if the number extends beyond the block.
   uint32_t number(uint64_t at, unsigned bytes) const {
     if (at + bytes > block_.size()) return 0;
     uint32_t value = 0;
@@ -58,8 +58,8 @@ Image turned(Image image, int orientation) {
   if (orientation == 1) return image;
   const auto mirrors_columns = [&] { return std::strchr("2378", '0' + orientation) != nullptr; };
   const auto mirrors_rows = [&] { return std::strchr("3467", '0' + orientation) != nullptr; };
-  // Distances between pixels of the stored picture: along its own columns and rows, then along the
-  // columns and rows of the result.
+  // Strides in the stored picture, in bytes: `column` and `row` to the next stored column and row,
+  // `right` and `down` to the next pixel of the result.
   const int64_t column = mirrors_columns() ? -3 : 3;
   const int64_t row = (mirrors_rows() ? -3 : 3) * image.width;
   const int64_t start = (mirrors_columns() ? 3 * (image.width - 1) : 0) +
@@ -68,7 +68,7 @@ Image turned(Image image, int orientation) {
   const int64_t right = swaps ? row : column, down = swaps ? column : row;
   Image result{swaps ? image.width : image.height, swaps ? image.height : image.width, {}};
   result.rgb.resize(image.rgb.size());
-  // In squares: a column of the stored picture touches as many cache lines as it has pixels.
+  // Copies in squares, because each pixel of a stored column is in another cache line.
   constexpr int64_t kSquare = 32;
   for (int64_t top = 0; top < result.height; top += kSquare)
     for (int64_t left = 0; left < result.width; left += kSquare)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a camera was held: the orientation in a picture's EXIF block.
+// Reads the orientation in a picture's EXIF block.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-// EXIF's number 1 to 8, in the first directory of the block, with or without "Exif\0\0" before it.
-// 1, which is upright, for a block that is empty, damaged or does not say.
+// Returns EXIF's orientation, 1 to 8, from the first directory of the block. The block may begin
+// with "Exif\0\0". Returns 1 (upright) if the block is empty or damaged or has no orientation.
 int exif_orientation(std::string_view block);
 
-// Whether height and width change places.
+// True if the orientation swaps height and width.
 constexpr bool swaps_sides(int orientation) { return orientation >= 5; }
 
-// The picture as a viewer shows it that obeys the orientation.
+// Turns and mirrors the picture by its orientation, as a viewer does.
 Image turned(Image image, int orientation);
 
 }  // namespace lockstep

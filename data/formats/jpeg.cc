@@ -28,7 +28,7 @@ void leave(j_common_ptr info) {
   std::longjmp(errors->exit, 1);
 }
 
-// Treats warnings (a truncated file, extra bytes) as errors: no training on half an image.
+// Treats warnings (a truncated file, extra bytes) as errors, to avoid training on half an image.
 void no_warnings(j_common_ptr info, int level) {
   if (level < 0) leave(info);
 }
@@ -43,15 +43,15 @@ void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, in
   }
 }
 
-// Segments before the pixels: 0xFF, a letter, the size of size and data, data. Letters without data
-// do not come before the one that begins the pixels, which ends the search. libjpeg could keep
-// segments, too, but would copy all of a letter.
+// Finds the EXIF data in the segments before the pixels. A segment is 0xFF, a letter, the size of
+// size and data, and data. Letters without data do not occur before the letter of the pixels, which
+// ends the search. libjpeg can also keep segments, but copies all segments with a letter.
 std::string_view exif_in_segments(std::string_view bytes) {
   constexpr uint8_t kExif = 0xE1, kPixels = 0xDA;
   const auto byte = [&](std::size_t at) { return static_cast<uint8_t>(bytes[at]); };
   for (std::size_t at = 2; at + 4 <= bytes.size() && byte(at) == 0xFF;) {
     const uint8_t letter = byte(at + 1);
-    if (letter == 0xFF) {  // filling
+    if (letter == 0xFF) {  // padding
       ++at;
       continue;
     }
@@ -64,9 +64,8 @@ std::string_view exif_in_segments(std::string_view bytes) {
   return {};
 }
 
-// A file being read. Where libjpeg fails, a function returns false. Everything that changes between
-// setjmp and longjmp is in the object: locals of the function would be indeterminate after the
-// jump.
+// Reads a file. Functions that call libjpeg return false on errors. Data that changes between
+// setjmp and longjmp is in the object, because local variables are indeterminate after the jump.
 class JpegReader {
  public:
   explicit JpegReader(const PictureFile& file) : file_(file) {
@@ -75,14 +74,14 @@ class JpegReader {
     errors_.base.emit_message = no_warnings;
     jpeg_create_decompress(&info_);
     if (read_header()) return;
-    jpeg_destroy_decompress(&info_);  // a constructor that throws has no destructor
+    jpeg_destroy_decompress(&info_);  // no destructor runs after a constructor throws
     fail(file_.path, ": ", errors_.message);
   }
   ~JpegReader() { jpeg_destroy_decompress(&info_); }
   JpegReader(const JpegReader&) = delete;
 
   PictureHeader header() {
-    // Images in several scans are kept as 16-bit coefficients until the last one.
+    // libjpeg stores images with several scans as 16-bit coefficients until the last scan.
     const bool progressive = jpeg_has_multiple_scans(&info_) == TRUE;
     return {.height = info_.image_height,
             .width = info_.image_width,
@@ -131,7 +130,7 @@ class JpegReader {
   std::vector<uint8_t> line_;
 };
 
-// False if libjpeg failed; `bytes` is malloc's.
+// Returns false if libjpeg fails. libjpeg allocates `bytes` by malloc.
 bool encode(jpeg_compress_struct& info, JpegErrors& errors, const Image& image, int quality,
             unsigned char** bytes, unsigned long* size) {
   if (setjmp(errors.exit) != 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG files, by libjpeg-turbo.
+// Reads JPEG files with libjpeg-turbo.
 #pragma once
 
 #include <string_view>

@@ -8,7 +8,7 @@ using namespace std::string_view_literals;
 
 struct OtherFormat {
   std::string_view name;
-  std::size_t at;  // where its mark stands in the file
+  std::size_t at;  // offset of the mark in the file
   std::string_view mark;
 };
 
@@ -25,7 +25,7 @@ constexpr OtherFormat kOthers[]{
     {"a HEIC file", 4, "ftyphev"sv},
     {"a HEIF file", 4, "ftypmif1"sv},
     {"a HEIF file", 4, "ftypmsf1"sv},
-    {"a video", 4, "ftyp"sv},  // of MP4's family; after its relatives that are pictures
+    {"a video", 4, "ftyp"sv},  // MP4's family; must follow picture formats of the family
     {"a JPEG XL file", 0, "\xFF\x0A"sv},
     {"a JPEG XL file", 4, "JXL \r\n\x87\n"sv},
     {"a JPEG 2000 file", 4, "jP  \r\n\x87\n"sv},
@@ -36,7 +36,7 @@ constexpr OtherFormat kOthers[]{
     {"a DDS file", 0, "DDS "sv},
     {"a QOI file", 0, "qoif"sv},
     {"an SVG file", 0, "<svg"sv},
-    {"an XML file", 0, "<?xml"sv},  // SVG, mostly
+    {"an XML file", 0, "<?xml"sv},  // usually SVG
     {"a web page", 0, "<!DOCTYPE html"sv},
     {"a web page", 0, "<!doctype html"sv},
     {"a web page", 0, "<html"sv},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats that Lockstep does not read, known by their first bytes, so that messages can name them.
+// Identifies formats that Lockstep does not read by their first bytes, for messages.
 #pragma once
 
 #include <string_view>
 
 namespace lockstep {
 
-// "a GIF file"; empty if the bytes begin like nothing that is listed.
+// Returns a name such as "a GIF file", or "" for an unlisted format.
 std::string_view name_of_other_format(std::string_view bytes);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture as its file holds it.
+// The content of a picture's file.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct PictureFile {
   std::string bytes;
 };
 
-// Read without decoding a pixel. A small header can claim any size.
+// A picture's header, read without decoding pixels. A small file can claim any size.
 struct PictureHeader {
   int64_t height = 0, width = 0;  // as stored
-  int64_t bytes_per_pixel = 3;    // of the memory that decoding takes
-  int orientation = 1;            // by EXIF (exif.h)
+  int64_t bytes_per_pixel = 3;    // memory that decoding needs
+  int orientation = 1;            // from EXIF (exif.h)
 };
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// 8 bytes, then chunks: length, 4 letters, data, checksum. The first one is IHDR.
+// Layout: 8 bytes, then chunks of length, 4 letters, data and checksum. The first chunk is IHDR.
 constexpr std::size_t kStart = 8, kSizes = kStart + 8, kHeaderEnd = kStart + 8 + 13 + 4;
 
 int64_t number_at(std::string_view bytes, std::size_t at) {
@@ -21,7 +21,7 @@ int64_t number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-// Finds the block before the pixels or behind them.
+// Finds the EXIF block, before or after the pixels.
 std::string_view exif_in_chunks(std::string_view bytes) {
   constexpr std::size_t kAround = 12;
   for (std::size_t at = kStart; at + kAround <= bytes.size();) {
@@ -32,9 +32,8 @@ std::string_view exif_in_chunks(std::string_view bytes) {
   return {};
 }
 
-// A file being read. Where libpng fails, a function returns false. Everything that changes between
-// setjmp and longjmp is in the object: locals of the function would be indeterminate after the
-// jump.
+// Reads a file. Functions that call libpng return false on errors. Data that changes between setjmp
+// and longjmp is in the object, because local variables are indeterminate after the jump.
 class PngReader {
  public:
   explicit PngReader(const PictureFile& file) : file_(file), rest_(file.bytes) {
@@ -69,8 +68,8 @@ class PngReader {
     if (setjmp(exit_)) return false;
     png_set_read_fn(png_, this, read);
     png_set_benign_errors(png_, 1);
-    // All but header, palette, transparency and pixels is skipped: no text is unpacked, and neither
-    // gAMA nor a colour profile changes a pixel.
+    // Reads only header, palette, transparency and pixels. So no text is unpacked, and gAMA and
+    // colour profiles do not change pixels.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);
     ask_for_rgb();
@@ -84,7 +83,8 @@ class PngReader {
     return true;
   }
 
-  // The higher byte of 16 bits. Transparency is dropped: what is behind a picture is not known.
+  // Converts to 8-bit RGB. Keeps the higher byte of 16 bits. Drops transparency, because the
+  // background is unknown.
   void ask_for_rgb() {
     const int colour = png_get_color_type(png_, info_);
     if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);

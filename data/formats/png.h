@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG files, by libpng.
+// Reads PNG files with libpng.
 #pragma once
 
 #include <string_view>

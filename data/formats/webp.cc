@@ -20,8 +20,8 @@ void check_status(VP8StatusCode status, const PictureFile& file) {
        " (libwebp's status ", static_cast<int>(status), ", ", file.bytes.size(), " bytes)");
 }
 
-// "RIFF", the size, "WEBP"; then chunks: 4 letters, the size, data, a byte more if that is odd. The
-// flag in the first chunk (VP8X) says whether there is an EXIF chunk.
+// Layout: "RIFF", size, "WEBP", then chunks of 4 letters, size, data, and a padding byte if the
+// size is odd. A flag in the first chunk (VP8X) is set if there is an EXIF chunk.
 std::string_view exif_in_container(std::string_view bytes) {
   constexpr std::size_t kFirst = 12, kFlags = kFirst + 8;
   constexpr uint8_t kExif = 8;
@@ -49,7 +49,7 @@ PictureHeader webp_header(const PictureFile& file) {
   check(!features.has_animation, file.path,
         ": is an animated WebP file; Lockstep reads still pictures (`webpmux -get frame 1` writes "
         "the first one)");
-  // Lossless pictures and transparency are unpacked as four bytes a pixel first.
+  // libwebp first unpacks lossless and transparent pictures to four bytes per pixel.
   constexpr int kLossy = 1;
   const bool plain = features.format == kLossy && !features.has_alpha;
   return {.height = features.height,

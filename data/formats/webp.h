@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Still WebP files, by libwebp. Animated ones are refused.
+// Reads still WebP files with libwebp. Refuses animated files.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ Outline ellipse(double height) {
   return outline;
 }
 
-// Where the outline's edges cross a row at that height, from left to right.
+// The x coordinates where the outline's edges cross the line at `y`, in ascending order.
 std::vector<double> crossings(const Outline& outline, double y) {
   std::vector<double> found;
   for (std::size_t i = 0; i < outline.size(); ++i) {

@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr double kLeastSide = 16, kMostSide = 64, kMostOverlap = 0.4;
-constexpr double kEmptyShare = 0.04, kCrowdShare = 0.12;  // of all scenes
+constexpr double kEmptyShare = 0.04, kCrowdShare = 0.12;  // fractions of all scenes
 constexpr int kTries = 60;
 
 SceneShape any_shape(PhiloxSequence& random) {
@@ -21,12 +21,12 @@ SceneShape any_shape(PhiloxSequence& random) {
 Outline any_outline(SceneShape shape, double side, ScenePoint corner, PhiloxSequence& random) {
   const bool round = shape == SceneShape::disc;
   const double slant = round ? random.uniform(0.75, 1) : random.uniform(0.5, 1);
-  // A box stands nearly upright, others lie any way.
+  // Boxes stay nearly upright. Other shapes turn by any angle.
   const double turn = shape == SceneShape::box ? random.uniform(-0.03, 0.03) : random.uniform();
   return placed(outline_of(shape, slant), turn, side, corner);
 }
 
-// A corner for something of that side within the picture.
+// A random upper left corner for a square of side `side` within the picture.
 ScenePoint any_corner(double side, int64_t picture, PhiloxSequence& random) {
   const double room = static_cast<double>(picture) - side;
   const double x = random.uniform(0, room);
@@ -53,7 +53,7 @@ CocoBox bounds_of_all(const std::vector<Outline>& outlines) {
 }
 
 RunLengths mask_of(const std::vector<Outline>& outlines, int64_t side) {
-  std::vector<bool> inside(side * side);  // column by column
+  std::vector<bool> inside(side * side);  // in column-major order
   for (const Outline& outline : outlines)
     fill(outline, side, side, [&](int64_t row, int64_t first, int64_t last) {
       for (int64_t column = first; column < last; ++column) inside[column * side + row] = true;
@@ -76,7 +76,8 @@ PoolPart append_points(std::vector<float>& pool, const Outline& outline) {
   return part;
 }
 
-// x, y and 2 for a point that is seen, 1 for one that a later object hides.
+// Appends x, y and visibility of each point: 2 for a visible point, 1 for a point that a later
+// object hides.
 PoolPart append_arrow_points(Annotations& table, const ScenePlan& plan, std::size_t place) {
   const auto first = static_cast<uint32_t>(table.keypoints.size());
   for (std::size_t corner : kArrowPlaces) {

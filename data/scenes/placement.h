@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the objects of a scene are.
+// Places the objects of a scene.
 #pragma once
 
 #include "data/coco/annotations.h"
@@ -13,9 +13,10 @@ struct SceneObject {
   Outline outline;
 };
 
-// Drawn in this order: the largest first, so that none hides a smaller one.
+// The plan of a scene. Objects are drawn in order, the largest first, so that no object hides a
+// smaller object completely.
 struct ScenePlan {
-  std::vector<Outline> crowd;  // many small objects of one shape, which count as one region
+  std::vector<Outline> crowd;  // many small objects of one shape, annotated as one region
   SceneShape crowd_shape = SceneShape::disc;
   std::vector<SceneObject> objects;
 };

@@ -13,7 +13,7 @@ namespace lockstep {
 namespace {
 
 constexpr uint64_t kTrainScenes = uint64_t{5} << 40, kHeldOutScenes = uint64_t{6} << 40;
-constexpr uint64_t kPaintStream = uint64_t{1} << 39;  // added to a scene's
+constexpr uint64_t kPaintStream = uint64_t{1} << 39;  // added to a scene's stream
 constexpr int64_t kSceneSide = Scenes::kSide;
 
 using Colour = std::array<double, 3>;
@@ -23,7 +23,7 @@ uint64_t stream_of(const SceneOptions& options, std::size_t scene) {
   return (options.held_out ? kHeldOutScenes : kTrainScenes) + scene;
 }
 
-// Far enough from black and white that noise is seldom cut off.
+// A colour far enough from black and white that noise is rarely clipped.
 Colour any_colour(PhiloxSequence& random) {
   Colour colour;
   for (double& channel : colour) channel = random.uniform(60, 195);
@@ -34,7 +34,7 @@ double apart(const Colour& a, const Colour& b) {
   return std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]);
 }
 
-// Bands of triangular waves in three directions.
+// A ground with triangular waves in three directions.
 Canvas textured_ground(const Colour& base, PhiloxSequence& random) {
   Canvas canvas(kSceneSide * kSceneSide, base);
   for (int wave = 0; wave < 3; ++wave) {
@@ -54,7 +54,7 @@ Canvas textured_ground(const Colour& base, PhiloxSequence& random) {
   return canvas;
 }
 
-// A colour that can be told from the ground by its mean.
+// A colour that clearly differs from the ground's mean colour.
 Colour colour_on(const Colour& ground, PhiloxSequence& random) {
   constexpr double kLeastApart = 70;
   Colour colour = any_colour(random);
@@ -83,7 +83,7 @@ Outline outline_in(const Annotations& table, PoolPart part) {
   return outline;
 }
 
-// Nearly normal, with standard deviation 1: the sum of four even numbers of 16 bits.
+// Nearly normal noise with standard deviation 1: the scaled sum of four uniform 16-bit numbers.
 double noise_of(PhiloxSequence& random) {
   const uint32_t a = random.bits(), b = random.bits();
   const double sum = (a & 0xFFFF) + (a >> 16) + (b & 0xFFFF) + (b >> 16);

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kBeginnings = uint64_t{7} << 40;  // the stream; others: labelled_images.cc, ..
+constexpr uint64_t kBeginnings = uint64_t{7} << 40;  // stream; others: labelled_images.cc, ..
 
 std::vector<TextRange> places_of(const std::vector<TextRange>& ranges, int64_t length) {
   int64_t longest = 0;
@@ -18,8 +18,8 @@ std::vector<TextRange> places_of(const std::vector<TextRange>& ranges, int64_t l
     longest = std::max(longest, range.size());
     if (range.size() > length) places.push_back({range.first, range.end - length});
   }
-  check(!places.empty(), "the text has ", longest, " characters in a row, but a row takes ", length,
-        " and the one after them");
+  check(!places.empty(), "the text has ", longest, " characters in a row, but a row needs ", length,
+        " and the next character");
   return places;
 }
 
@@ -41,7 +41,7 @@ int64_t TextOrder::start(int64_t number) const {
     if (place < range.size()) return range.first + place;
     place -= range.size();
   }
-  fail("row ", number, " has no place in the text");
+  fail("internal: row ", number, " has no position in the text");
 }
 
 TextBatches::TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,

@@ -36,7 +36,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, none);
 }
 
-// A link to a folder may lead back to where it stands.
+// Does not follow links to folders, because links may form a cycle.
 bool may_descend(const fs::path& path) {
   std::error_code none;
   return is_folder(path) && !fs::is_symlink(path, none);
@@ -44,8 +44,8 @@ bool may_descend(const fs::path& path) {
 
 constexpr const char* kAnyFolders = "**";
 
-// Finds files by the parts of a pattern. With several ** many ways lead to the same folder and
-// part: one of them is followed.
+// Finds files by the parts of a pattern. With several **, many paths lead to the same folder and
+// part, so each pair of folder and part is visited once.
 class Matcher {
  public:
   Matcher(std::vector<std::string> parts, Paths& found) : parts_(std::move(parts)), found_(found) {}
@@ -65,7 +65,7 @@ class Matcher {
 
  private:
   void match_any_folders(const fs::path& folder, std::size_t next, bool is_last) {
-    if (!is_last) match(folder, next + 1);  // no folder at all
+    if (!is_last) match(folder, next + 1);  // ** matches no folder
     for (const fs::path& entry : entries_of(folder)) {
       if (may_descend(entry))
         match(entry, next);
@@ -87,7 +87,7 @@ class Matcher {
 
   const std::vector<std::string> parts_;
   Paths& found_;
-  std::set<std::pair<std::string, std::size_t>> seen_;  // folders, each with a part
+  std::set<std::pair<std::string, std::size_t>> seen_;  // visited pairs of folder and part
 };
 
 void add_all_below(const fs::path& folder, Paths& found) {
@@ -112,7 +112,7 @@ std::vector<std::string> text_files_named(const std::vector<std::string>& names,
   Paths all;
   for (const std::string& name : names) {
     check(!name.empty(), "the name of a text file is empty");
-    const fs::path path = fs::path(root) / name;  // an absolute name stays itself
+    const fs::path path = fs::path(root) / name;  // an absolute name replaces root
     Paths found;
     std::error_code none;
     if (is_folder(path))
@@ -137,7 +137,7 @@ JoinedText::JoinedText(const std::vector<std::string>& paths) {
     const auto size = fs::file_size(path, trouble);
     sum = saturating_add(sum, trouble ? 0 : static_cast<std::size_t>(size));
   }
-  // The text, and its numbers.
+  // Memory for the text and its encoding.
   check_memory(saturating_add(sum, sum), join("the text of ", paths.size(), " files"));
   bytes_.reserve(sum);
   for (const std::string& path : paths) {

@@ -8,7 +8,7 @@ namespace lockstep {
 std::vector<ScoredRow> scored_rows(const std::vector<TextRange>& ranges, int64_t length) {
   std::vector<ScoredRow> rows;
   for (const TextRange& range : ranges) {
-    // The next character to be predicted.
+    // `next` is the next character to predict.
     for (int64_t next = std::max<int64_t>(range.first, 1); next < range.end;) {
       const int64_t before = std::min(next, std::max<int64_t>(length / 2, 1));
       const int64_t count = std::min(length - before + 1, range.end - next);

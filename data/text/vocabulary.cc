@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// '\n', 'A' or byte 0xE2.
+// The character as '\n', 'A' or byte 0xE2.
 std::string shown(char byte) {
   const std::string seen = printable({&byte, 1});
   if (static_cast<uint8_t>(byte) < 0x80) return "'" + seen + "'";

@@ -97,8 +97,8 @@ TEST_F(CocoFile, WrittenIsReadBack) {
 
 TEST_F(CocoFile, BrokenJsonNamesTheByte) {
   expect_error([&] { read("{" + kImages + ", \"annotations\": [" + kGood.substr(0, 50)); },
-               "a.json: no JSON: ", "at line 2", "unexpected end of input");
-  expect_error([&] { read(""); }, "a.json: no JSON: ");
+               "a.json: not JSON: ", "at line 2", "unexpected end of input");
+  expect_error([&] { read(""); }, "a.json: not JSON: ");
   expect_error([&] { read("17"); }, "a.json: should hold an object or a list");
   expect_error([&] { read("{" + kCategories + "}"); }, "a.json: has no images");
   expect_error([&] { read("{" + kImages + "}"); }, "a.json: has no categories");
@@ -130,10 +130,10 @@ TEST_F(CocoFile, RefusesImagesAndCategoriesByTheirId) {
   bad(R"({"id": 1, "file_name": "x", "height": 1.5, "width": 1})", "image 1: 'height' is 1.5");
   bad(R"({"id": 18446744073709551615, "file_name": "x", "height": 1, "width": 1})",
       "'id' is 18446744073709551615");
-  bad(R"({"id": 1, "file_name": "x", "height": 1e999, "width": 1})", "no JSON");
+  bad(R"({"id": 1, "file_name": "x", "height": 1e999, "width": 1})", "not JSON");
   bad(R"({"id": 1, "file_name": "x", "height": 1, "width": 1},
          {"id": 1, "file_name": "y", "height": 1, "width": 1})",
-      "image 1: is there twice");
+      "image 1: occurs twice");
   // The C library would open "x".
   bad(R"({"id": 1, "file_name": "x\u0000y", "height": 1, "width": 1})",
       R"(image 1: 'file_name' is "x\x00y", which contains the control character \x00; remove it)");
@@ -146,7 +146,7 @@ TEST_F(CocoFile, RefusesImagesAndCategoriesByTheirId) {
         read("{" + kImages +
              R"(, "categories": [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]})");
       },
-      "category 1: is there twice");
+      "category 1: occurs twice");
 }
 
 TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
@@ -154,7 +154,7 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
     return R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3, 4], ")" + key +
            "\": " + value + "}";
   };
-  refused(kGood + "," + kGood, "annotation 5: is there twice");
+  refused(kGood + "," + kGood, "annotation 5: occurs twice");
   refused(R"({"id": 5, "image_id": 4, "category_id": 1, "bbox": [1, 2, 3, 4]})",
           "annotation 5: 'image_id' is 4, but there is no such image");
   refused(R"({"id": 5, "image_id": 3, "category_id": 2, "bbox": [1, 2, 3, 4]})",
@@ -165,11 +165,11 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(R"({"id": 5, "image_id": 3.5, "category_id": 1})", "annotation 5: 'image_id' is 3.5");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1e300})", "'category_id' is 1e+300");
   refused(kGood + R"(, {"id": 5.0, "image_id": 3, "category_id": 1})",
-          "annotation 5.0: is there twice");
+          "annotation 5.0: occurs twice");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3]})",
           "annotation 5: 'bbox' has 3 numbers, should have 4");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, -3, 4]})",
-          "annotation 5: 'bbox' is -3 x 4 large");
+          "annotation 5: 'bbox' is -3 x 4, width and height should be at least 0");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, null, 3, 4]})",
           "annotation 5: 'bbox' has null, should have numbers");
   refused(with("iscrowd", "2"), "annotation 5: 'iscrowd' is 2, should be 0 or 1");
@@ -315,7 +315,8 @@ TEST_F(CocoFile, ResultsOfAnotherDataSetAreRefused) {
   bad(R"([{"image_id": 7, "category_id": 1, "bbox": [0, 0, 1], "score": 1}])",
       "'bbox' has 3 numbers");
   bad(R"([{"image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1]}])", "result 0: has no 'score'");
-  bad(R"({"annotations": [{"id": 1}]})", "stands in 'annotations'; results are one list");
+  bad(R"({"annotations": [{"id": 1}]})",
+      "is in 'annotations'; a file of results should be one list");
 }
 
 TEST_F(CocoFile, TrainingTakesCutBoxesAndCountsTheOthers) {

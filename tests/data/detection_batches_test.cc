@@ -144,7 +144,7 @@ TEST_F(WrittenPictures, ABadOneStopsTheRunByNameOrIsSkipped) {
   write_file(folder_ / "1.png", "\x89PNG\r\n");
   expect_error([&] { read_all(DetectionBatches(set, options())); },
                "image 101 of made.json: ", "1.png",
-               "TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
+               "set TRAIN.SKIP_BAD_IMAGES true to use another picture instead");
   std::filesystem::remove(folder_ / "1.png");
   expect_error([&] { read_all(DetectionBatches(set, options())); },
                "image 101 of made.json: cannot read '", "1.png': No such file");
@@ -231,7 +231,7 @@ TEST_F(WrittenPictures, WhatCannotBeTrainedOnIsRefused) {
   DetectionBatchOptions few = options();
   few.places = 0;
   expect_error([&] { DetectionBatches(set, few); },
-               "made.json: image 100 has 1 boxes to train on, there are 0 places");
+               "made.json: image 100 has 1 boxes to train on, more than 0 (TRAIN.TRUE_BOXES)");
   few = options();
   few.least_area = 1000;
   expect_error(

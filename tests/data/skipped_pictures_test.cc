@@ -125,8 +125,8 @@ TEST(SkippedPictures, WithoutAGoodOneTheErrorSaysSo) {
   const SomeBad all(3, {0, 1, 2});
   const LabelledImages none(all, with_stand_ins());
   expect_error([&] { Loader(none, 2).get(0); },
-               "none of the 3 pictures that may stand here can be read",
-               "The last one: ", "is bad");
+               "none of the 3 pictures that may be used here can be read",
+               "The last error: ", "is bad");
   const SomeBad one(9, {4});
   LabelledImagesOptions strict = with_stand_ins();
   strict.in_place_of_bad = InPlaceOfBad::nothing_and_stop;

@@ -179,7 +179,7 @@ TEST(TextBatches, OfTooLittleTextAreRefused) {
       [] {
         TextOrder({{0, 50}}, 50, 1);
       },
-      "the text has 50 characters in a row", "a row takes 50 and the one after them");
+      "the text has 50 characters in a row", "a row needs 50 and the next character");
   EXPECT_EQ(TextOrder({{0, 51}}, 50, 1).start(123), 0);
   const std::vector<uint8_t> text = counted_up(100);
   expect_error(

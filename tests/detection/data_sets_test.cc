@@ -227,7 +227,7 @@ TEST_F(DataSetsTest, ThatCannotBeOpenedAreRefusedByKeyAndName) {
              "x.yaml:5: TRAIN.DATASETS: a: cannot read .: it is a folder");
   write_file(path, "{\"images\": [");
   not_opened("[a]", "DATASETS.a: {IMAGES: ., ANNOTATIONS: " + path + "}\n",
-             "x.yaml:5: TRAIN.DATASETS: a: " + path + ": no JSON");
+             "x.yaml:5: TRAIN.DATASETS: a: " + path + ": not JSON");
   not_opened("[mine, yours]", mine + declared("yours", {"cat", "cow"}),
              "x.yaml:5: TRAIN.DATASETS: ", "category 2 is 'dog' in mine, but 'cow' in yours");
 }

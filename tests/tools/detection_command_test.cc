@@ -170,7 +170,7 @@ TEST_F(DetectorCommand, HasPlacesForTheObjectsOfItsData) {
             std::string::npos)
       << "scenes have up to 8 objects, and a crowd";
   expect_refused(run("train", "few", {"TRAIN.TRUE_BOXES", "2"}),
-                 {"boxes to train on, there are 2 places (TRAIN.TRUE_BOXES)"});
+                 {"boxes to train on, more than 2 (TRAIN.TRUE_BOXES)"});
 }
 
 TEST_F(DetectorCommand, ARunOfOtherPicturesOrAnchorsIsNotResumed) {

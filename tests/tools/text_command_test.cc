@@ -229,7 +229,7 @@ TEST_F(TextCommand, BadInputIsNamed) {
   refused({"DATA.FILES", "['empty']"}, {"DATA.FILES: ", "empty: the file is empty"});
   refused({"DATA.FILES", "['short']"}, {"3 characters, too few to hold out every tenth 1,000"});
   refused({"DATA.FILES", "['short']", "TEST.FILES", "['short']"},
-          {"DATA.LENGTH 24: the text has 3 characters in a row, but a row takes 24"});
+          {"DATA.LENGTH 24: the text has 3 characters in a row, but a row needs 24"});
   refused({"DATA.FILES", "['medium']", "DATA.LENGTH", "9000"},
           {"DATA.LENGTH 9000: the text has 9000 characters in a row"});
   refused({"TEST.FILES", "['config.yaml']"},
