@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of operators, and the lists of kernels. A new room takes an include and a row in
+// The list of operators, and the lists of kernels. A new folder needs an include and a row in
 // rooms.h.
 #pragma once
 

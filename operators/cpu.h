@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// Kernels that may also run in place of a GPU's (runtime/kernel/host_kernel.h).
+// Kernels that may also run in place of a GPU kernel (runtime/kernel/host_kernel.h).
 std::vector<KernelEntry> cpu_kernel_entries();
-// Kernels that may not: sums over replicas would meet in host memory, and a message awaited in a
-// queue could wait for a later one in the same queue.
+// Kernels that may not run in place of a GPU kernel: a sum over replicas would need all replicas in
+// host memory, and waiting for a message in a queue could block a later message in the same queue.
 std::vector<KernelEntry> cpu_communication_entries();
 
 KernelTable cpu_kernels();

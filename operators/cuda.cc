@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's table: its own kernels, falling back to the host's.
+// The GPU's kernel table: GPU kernels first, host kernels as fallback.
 #include "operators/cuda.h"
 
 #include <memory>

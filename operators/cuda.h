@@ -10,19 +10,20 @@
 
 namespace lockstep {
 
-// One table, or none if this build has no GPU kernels (no_cuda.cc). With `planned`, for plans for
-// that GPU, which need not be here: cuDNN is asked for its engines, and nothing can run.
+// One table, or none if this build has no GPU kernels (no_cuda.cc). With `planned`, the table
+// serves plans for a GPU that may be absent: cuDNN lists engines for the GPU's properties, and
+// nothing can run.
 std::vector<KernelTable> cuda_kernels(const GpuProperties* planned = nullptr);
 
-// all_kernels(), with GPU kernels for plans for that GPU.
+// all_kernels(), with the GPU kernels planned for `gpu`.
 std::vector<KernelTable> kernels_planned_for(const GpuProperties& gpu);
 
-// The first GPU's properties, for a file that gpu_named() reads; throws if there is none.
+// The first GPU's properties, as text for a file that gpu_named() reads; throws if there is no GPU.
 std::string gpu_properties_here();
-// Why there is none; "" if there is one.
+// The reason why no GPU can be used; "" if there is a GPU.
 std::string why_no_gpu_here();
 
-// A library that its kernels load on first use.
+// A library that the GPU kernels load on first use.
 struct GpuLibrary {
   std::string name, file, purpose;
   bool found;

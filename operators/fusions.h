@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rewrites of each kind of device, fusions and kept copies (runtime/kernel/rewrite.h).
+// The graph rewrites for each kind of device: fusions and cached copies (runtime/kernel/rewrite.h).
 #pragma once
 
 #include <vector>

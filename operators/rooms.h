@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All rooms: the families of operators, each with its records and its kernels.
+// All families of operators, each with its records and its kernels.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,9 @@ struct Room {
   std::vector<Op> (*ops)();
   std::vector<KernelEntry> (*cpu)();
   std::vector<KernelEntry> (*cuda)();
-  bool communicates = false;  // no kernel runs in place of another device's
+  bool communicates = false;  // no kernel may run in place of another device's kernel
 };
-// For rooms whose nodes run on the host.
+// For families that have no kernels for a device.
 inline std::vector<KernelEntry> no_kernels() { return {}; }
 
 inline constexpr Room kRooms[] = {
@@ -47,7 +47,7 @@ inline constexpr Room kRooms[] = {
     {batch_norm_ops, batch_norm_cpu, batch_norm_cuda},
     {boxes_ops, boxes_cpu, no_kernels},
     {collective_ops, collective_cpu, collective_cuda, true},
-    {conv_ops, conv_cpu, no_kernels},  // conv_cuda() asks for the GPU
+    {conv_ops, conv_cpu, no_kernels},  // added by conv_cuda(), which needs the GPU's properties
     {dropout_ops, dropout_cpu, dropout_cuda},
     {elementwise_ops, elementwise_cpu, elementwise_cuda},
     {fill_ops, fill_cpu, fill_cuda},
@@ -70,8 +70,8 @@ inline constexpr Room kRooms[] = {
     {weighted_ops, weighted_cpu, weighted_cuda},
 };
 
-// visit(function, room communicates) for this function of each room. Rooms are asked while
-// compiling, by constants alone, so that a library refers to no other function of theirs.
+// Calls visit(function, communicates) for member `function_of` of each family. The rows are read at
+// compile time, so that a library links only against the functions that it uses.
 template <auto function_of, class Visit>
 void for_each_room(const Visit& visit) {
   const auto one = [&]<std::size_t number>() {

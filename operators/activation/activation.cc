@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = f(x), element by element. The gradients take y, not x, so that x need not be kept:
+// y = f(x), element by element. The gradients read y instead of x, so x need not be kept:
 //   ReluGrad    dx = y > 0 ? dy : 0
 //   SigmoidGrad dx = dy * y * (1 - y)
 //   TanhGrad    dx = dy * (1 - y * y)

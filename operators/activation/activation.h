@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relu, Sigmoid, Tanh and their gradients, which take the output.
+// Relu, Sigmoid, Tanh, and their gradients, which read the forward output.
 #pragma once
 
 #include <vector>

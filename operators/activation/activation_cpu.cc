@@ -64,7 +64,7 @@ Candidate binary(F f) {
 }  // namespace
 
 std::vector<KernelEntry> activation_cpu() {
-  // NaN stays NaN: its comparison is false.
+  // Relu(NaN) is NaN, because NaN < 0 is false.
   return {{"Relu", "", {keeping_zeros(unary([](auto x) { return x < 0 ? decltype(x)(0) : x; }))}},
           {"Sigmoid", "", {unary([](auto x) { return 1 / (1 + std::exp(-x)); })}},
           {"Tanh", "", {unary([](auto x) { return std::tanh(x); })}},

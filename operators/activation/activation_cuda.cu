@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// NaN stays NaN: its comparison is false.
+// Relu(NaN) is NaN, because NaN < 0 is false.
 struct Relu {
   template <class T>
   __device__ T operator()(T x) const {

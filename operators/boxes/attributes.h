@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this folder.
+// Readers of the attributes of BoxSuppression and DetectionResults.
 #pragma once
 
 #include "operators/boxes/boxes.h"

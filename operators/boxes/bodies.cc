@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both bodies are a NonMaxSuppression for each image, whose results, of unknown number, are filled
-// up to the capacity. ONNX swaps the corners of a box of negative size; such a box, or one with a
-// NaN, has no area here, so it becomes a box of zeros before it is compared.
+// Both bodies apply NonMaxSuppression to each image and pad its results, whose number varies, to
+// the capacity. ONNX swaps the corners of a box of negative size. Lockstep treats such a box, or a
+// box with a NaN, as empty, so it becomes a box of zeros before it is compared.
 #include "operators/boxes/bodies.h"
 
 #include <cmath>
@@ -23,7 +23,7 @@ Value repeated(Graph& graph, int64_t value, int64_t count) {
   return graph.constant("fill", Literal::vector(std::vector<int64_t>(count, value)));
 }
 
-// Of a condition for each coordinate [.., n]: whether all hold, [.., 1].
+// Reduces conditions for each coordinate [.., n] to [.., 1]: true if all hold.
 Value all_hold(Graph& graph, Value conditions) {
   const Attributes last{{"axes", std::vector<int64_t>{-1}}};
   const Value least = standard(graph, "ReduceMin", {cast(graph, conditions, DType::float32)}, last);
@@ -36,8 +36,8 @@ Value zeros_without_area(Graph& graph, Value boxes) {
   return where(graph, has_area, boxes, shared_number(graph, 0));
 }
 
-// Of boxes [1, N, 4] with scores [1, classes, N]: (image, class, candidate) of those kept, by
-// class, then best first.
+// The kept candidates of boxes [1, N, 4] with scores [1, classes, N], as (image, class, candidate).
+// They are ordered by class, best first within a class.
 Value suppressed(Graph& graph, Value boxes, Value scores, int64_t capacity, double overlap,
                  double score_threshold) {
   return standard(graph, "NonMaxSuppression",
@@ -49,7 +49,7 @@ Value column(Graph& graph, Value rows, int64_t number) {
   return gather(graph, rows, shared_integer(graph, number), 1);
 }
 
-// results_of(i) for each image, and then each result of all images.
+// Calls results_of(i) for each image and concatenates each result over all images.
 template <class ResultsOf>
 std::vector<Value> of_every_image(Graph& graph, int64_t images, const ResultsOf& results_of) {
   std::vector<std::vector<Value>> rows;
@@ -83,8 +83,9 @@ std::vector<Value> box_suppression_body(const BodyRequest& r) {
   return of_every_image(graph, known_size(graph, r.x(0), 0), of_image);
 }
 
-// Each class sees only its own candidates' scores. The results of all classes, in their order by
-// class, score and candidate, are then sorted by score; TopK keeps that order among equal ones.
+// Scores are split by class, so that each class compares only its own candidates. The results of
+// all classes, ordered by class, score and candidate, are then sorted by score; TopK keeps this
+// order among equal scores.
 std::vector<Value> detection_results_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   const DetectionAttrs attrs = read_detection(r.node.attributes());
@@ -112,7 +113,7 @@ std::vector<Value> detection_results_body(const BodyRequest& r) {
     const Value own = where(graph, equal(graph, class_of(i), classes), counted, no_score);
     const Value kept =
         suppressed(graph, boxes, own, capacity, attrs.overlap, attrs.score_threshold);
-    // Empty places point at candidate `count`, a box of zeros.
+    // Empty slots refer to candidate `count`, a box of zeros.
     const Value found =
         concat(graph, {column(graph, kept, 2), repeated(graph, count, capacity)}, 0);
     const Value found_class = concat(graph,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this folder: its operators in ONNX's.
+// The bodies of BoxSuppression and DetectionResults, in ONNX's operators.
 #pragma once
 
 #include "operators/boxes/boxes.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoxSuppression and DetectionResults pick boxes; no gradient flows through what they pick.
-// IoU is the quotient, rounded to float32, as ONNX Runtime and torchvision compute it: a box whose
-// IoU is the threshold stays. A box whose width or height is not positive (or not a number) has no
-// area: it overlaps nothing, and is neither dropped nor the reason why another one is.
+// BoxSuppression and DetectionResults select boxes; no gradient flows through the selection. IoU is
+// the quotient rounded to float32, as in ONNX Runtime and torchvision: a box with an IoU equal to
+// the threshold stays. A box with a width or height that is not positive (or NaN) has no area. It
+// overlaps nothing: it is never dropped and never causes another box to be dropped.
 #include "operators/boxes/boxes.h"
 
 #include "operators/boxes/attributes.h"
@@ -17,7 +17,7 @@ void check_box_limits(float overlap, int64_t capacity) {
   check(capacity >= 0 && capacity <= INT32_MAX, "capacity is ", capacity);
 }
 
-// Operands 0 and 1: boxes [B, N, 4] with scores [B, N]. Returns B.
+// Checks operands 0 and 1, boxes [B, N, 4] and scores [B, N]. Returns B.
 Dim demand_scored_boxes(Inference& inference) {
   inference.require_ranked();
   demand_dims(inference, 1, 2);
@@ -121,7 +121,8 @@ std::vector<Op> boxes_ops() {
                       {"capacity", AttributeKind::integer}}},
        .law = detection_results_law,
        .differentiable = Differentiable::zero},
-      // Only in bodies: how many boxes it keeps depends on them, and a plan has fixed shapes.
+      // Used only in bodies: the number of kept boxes depends on the boxes, and a plan has fixed
+      // shapes.
       {.type = "NonMaxSuppression", .domain = "", .differentiable = Differentiable::zero}};
 }
 

@@ -11,32 +11,33 @@
 namespace lockstep {
 
 struct BoxSuppressionAttrs {
-  float threshold = 0.7F;  // a box is dropped if its IoU with a better kept one is larger
+  float threshold = 0.7F;  // a box is dropped if its IoU with a better kept box is larger
   int64_t capacity = 1000;
 };
 struct SuppressedBoxes {
-  Value indices;  // [B, capacity] of int64, best first; -1 for an empty place
+  Value indices;  // [B, capacity] of int64, best first; -1 in an empty slot
   Value count;    // [B] of int64
 };
 // boxes [B, N, 4], scores [B, N]. Equal scores keep their order. A score of -infinity or NaN marks
-// an empty place.
+// an empty slot.
 SuppressedBoxes box_suppression(Graph& graph, Value boxes, Value scores,
                                 const BoxSuppressionAttrs& attrs, const Site& site = {});
 
 struct DetectionAttrs {
-  int64_t classes = 81;           // with background, class 0
+  int64_t classes = 81;           // includes the background, class 0
   float score_threshold = 0.05F;  // results have larger scores
   float overlap = 0.5F;           // suppression within a class, as in BoxSuppression
   int64_t capacity = 100;         // results of an image
 };
 struct Detections {
-  Value boxes;    // [I, capacity, 4], best first; zeros in empty places
+  Value boxes;    // [I, capacity, 4], best first; zeros in empty slots
   Value scores;   // [I, capacity]
-  Value classes;  // [I, capacity] of int64; 0 in empty places
+  Value classes;  // [I, capacity] of int64; 0 in empty slots
   Value count;    // [I] of int64
 };
-// boxes [I, N, 4], scores [I, N], classes [I, N] of int64 or none: the class of candidate j is then
-// j mod classes. Background is never a result. Equal scores: by class, then by candidate.
+// boxes [I, N, 4], scores [I, N], classes [I, N] of int64. Without `classes`, the class of
+// candidate j is j mod attrs.classes. The background is never a result. Equal scores are ordered by
+// class, then by candidate.
 Detections detection_results(Graph& graph, Value boxes, Value scores, Value classes,
                              const DetectionAttrs& attrs, const Site& site = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both operators visit candidates from the best on and keep those that overlap no kept one. An
-// image (or batch entry) is one thread's work.
+// Both operators visit candidates from best to worst and keep each candidate that overlaps no kept
+// box. One thread processes an image (or batch entry).
 #include "operators/boxes/boxes.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-// Each thread's images and its memory, which it uses for one after the other.
+// Divides the images among threads. Each thread reuses its memory for its images.
 struct Shares {
   int64_t images, count;
   std::size_t bytes;
@@ -25,7 +25,7 @@ struct Shares {
         bytes((bytes + 63) / 64 * 64) {}
   std::size_t workspace() const { return count * bytes; }
 
-  // body(image, memory)
+  // Calls body(image, memory) for every image.
   template <class Body>
   void run(std::byte* workspace, const Body& body) const {
     parallel_for(count, 1, static_cast<int>(count), [&](int64_t begin, int64_t end) {
@@ -36,7 +36,7 @@ struct Shares {
   }
 };
 
-// Memory for an image: the boxes kept, then the candidates ranked.
+// Memory for an image: the kept boxes, then the ranked candidates.
 template <class Key>
 struct ImageMemory {
   KeptBoxes kept;
@@ -96,9 +96,10 @@ bool is_finite(const float* box) {
   return std::all_of(box, box + 4, [](float corner) { return std::isfinite(corner); });
 }
 
-// Within a class, the order by score and candidate is the order within all classes by score, class
-// and candidate. So the results of all classes are found in one walk, which stops when there are
-// enough of them. It mostly stops early: a heap ranks only what it visits.
+// Restricted to a class, the order by score, class and candidate is the order by score and
+// candidate. So the results of all classes are found in one walk over all candidates, which stops
+// when there are enough results. The walk mostly stops early: a heap ranks only the candidates that
+// are visited.
 class ResultsOfImage {
  public:
   using Memory = ImageMemory<uint64_t>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boxes that a suppression has kept, a list for each coordinate: a candidate is compared with
-// several of them at once.
+// The boxes that a suppression has kept, as one list for each coordinate, so that a candidate is
+// compared with several boxes at once.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,7 @@ struct MeasuredBox {
   float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   float area = 0;
 };
-// Boxes without an area, and those with a NaN, all look like the default one, which overlaps
-// nothing.
+// Boxes without an area and boxes with a NaN become the default box, which overlaps nothing.
 inline MeasuredBox measured(const float* box) {
   const float width = box[2] - box[0], height = box[3] - box[1];
   if (!(width > 0 && height > 0)) return {};
@@ -26,7 +25,7 @@ class KeptBoxes {
   static std::size_t bytes(int64_t capacity) {
     return padded(capacity) * (5 * sizeof(float) + sizeof(int32_t));
   }
-  // In memory of bytes(capacity).
+  // Uses `memory` of bytes(capacity) bytes.
   KeptBoxes(std::byte* memory, int64_t capacity)
       : x1_(reinterpret_cast<float*>(memory)),
         y1_(x1_ + padded(capacity)),
@@ -48,8 +47,8 @@ class KeptBoxes {
     ++count_;
   }
 
-  // Has one of the group an IoU with the box larger than the threshold? An area of 0 beside another
-  // gives NaN, which is not larger; places behind the last one are such boxes.
+  // True if a kept box of the group has a larger IoU with `box` than the threshold. Two boxes of
+  // area 0 give NaN, which is not larger. Slots after the last kept box are boxes of area 0.
   template <bool kGroups>
   bool overlaps(const MeasuredBox& box, int32_t group, float threshold) const {
     for (int64_t block = 0; block < count_; block += kBlock) {
@@ -70,7 +69,8 @@ class KeptBoxes {
  private:
   static constexpr int64_t kBlock = 16;
   static int64_t padded(int64_t capacity) { return (capacity + kBlock - 1) / kBlock * kBlock; }
-  // As the processor's instructions: the second one if neither is.
+  // Compute like the processor's instructions: the result is the second operand if a comparison
+  // with NaN is false.
   static float smaller(float a, float b) { return a < b ? a : b; }
   static float larger(float a, float b) { return a > b ? a : b; }
 

@@ -24,7 +24,7 @@ void all_reduce_law(Inference& inference) {
   }
 }
 
-// In the graph of one replica, one operand stands for those of all.
+// In the graph of one replica, one operand stands for the operands of all replicas.
 void all_gather_law(Inference& inference) {
   const AllGatherAttrs attrs = read_all_gather(inference.attributes);
   const std::size_t operands = inference.inputs.size();
@@ -49,7 +49,7 @@ void broadcast_law(Inference& inference) {
   same_as_first(inference);
 }
 
-// A collective belongs to no replica, not even the current one.
+// A collective belongs to no replica, not even to the current replica.
 std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site,
                                   const std::vector<int>& replicas = {}) {
   ReplicaScope no_replica(graph, kEveryReplica);
@@ -66,7 +66,7 @@ std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site,
   return {outputs.begin(), outputs.end()};
 }
 
-// The gradients of all replicas' results go to every operand.
+// Every operand gets the reduced gradients of all replicas' results.
 std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < r.dy.size(); ++k) {

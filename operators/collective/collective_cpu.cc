@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between CPU replicas of one process: shared memory, no messages. The plan makes each
-// part wait for the operands it reads.
+// Collectives between CPU replicas of one process use shared memory, without messages. The plan
+// makes each part wait for the operands that it reads.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -16,7 +16,8 @@
 namespace lockstep {
 namespace {
 
-// total = in[0] + in[1] + .., in that order. Four at a time, to read and write total less often.
+// total = in[0] + in[1] + .., in this order. Adds three operands per pass, to read and write total
+// less often.
 template <class T>
 void add_up(std::span<const Tensor> in, int64_t at, int64_t size, T* __restrict total) {
   auto term = [&](std::size_t k) { return in[k].as<T>() + at; };
@@ -34,7 +35,7 @@ void add_up(std::span<const Tensor> in, int64_t at, int64_t size, T* __restrict 
   }
 }
 
-// The same for operands sent over a narrower wire.
+// Sums operands that are rounded to a narrower wire type.
 template <class W, class T>
 void add_rounded(std::span<const Tensor> in, int64_t at, int64_t size, T* total) {
   std::fill_n(total, size, T{0});
@@ -45,8 +46,8 @@ void add_rounded(std::span<const Tensor> in, int64_t at, int64_t size, T* total)
 }
 
 // Part p of n reduces elements [count * p / n, count * (p + 1) / n) of all operands into all
-// results; boundaries on cache lines. An element is read from every operand before it is written
-// anywhere, so results may lie over operands.
+// results, with boundaries on cache lines. An element is read from every operand before it is
+// written anywhere, so results may alias operands.
 template <class T, class W>
 std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
   const bool mean = read_all_reduce(request.attributes()).reduction == Reduction::mean;
@@ -86,7 +87,7 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
                        [&]<class T, class W>() { return all_reduce_kernel<T, W>(request); });
 }
 
-// The result of this part's replica. Replicas that need none have no part.
+// The index of the result of this part's replica. Replicas that need no result have no part.
 std::size_t own_result(const KernelRequest& request) {
   std::size_t result = 0;
   for (int left = request.part;; ++result)

@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-// Each element is read from every operand before any result is written, so results may lie over
-// operands. Operands are added in the order of replicas, so all get the same bits.
+// Each element is read from every operand before any result is written, so results may alias
+// operands. Operands are added in the order of replicas, so all replicas get the same bits.
 template <class T, class W>
 struct SumOfReplicas {
   int replicas;
@@ -62,7 +62,8 @@ bool over_gpus(const KernelRequest& request) {
                      [&](Device device) { return device != devices[0]; });
 }
 
-// NCCL has its own summation order, and replicas on one GPU need no messages.
+// Refuses sums for which NCCL does not fit: NCCL has its own summation order, and replicas on one
+// GPU need no messages.
 std::string sums_over_gpus(const KernelRequest& request) {
   if (!over_gpus(request)) return "sums over several GPUs, not on one";
   const bool ordered = read_all_reduce(request.attributes()).order != SumOrder::any;

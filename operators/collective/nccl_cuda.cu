@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first of the replicas that share a GPU represents it in the group: its part sums theirs
-// first, and copies what it receives to the others.
+// The first of the replicas that share a GPU represents the GPU in the group. Its part first sums
+// the operands on this GPU; at the end it copies the received sum to the other replicas.
 #include "operators/collective/nccl_cuda.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-// The parts of an exchange run one after the other on one thread. Their calls wait for the last
-// part, so that nothing else is within NCCL's group, or could fail there.
+// The parts of an exchange run one after the other on one thread. Their NCCL calls are collected
+// until the last part runs, so that nothing else runs, and could fail, inside an NCCL group.
 struct WaitingSum {
   NcclMember* member;
   void* total;
@@ -23,13 +23,13 @@ struct WaitingSum {
 thread_local std::vector<WaitingSum> waiting_sums;
 struct WaitingBroadcast {
   NcclMember* member;
-  const void* from;  // of the member that has it
+  const void* from;  // the value, on the member that has it
   void* to;
   cudaStream_t stream;
 };
 thread_local std::vector<WaitingBroadcast> waiting_broadcasts;
 
-// The part of a collective among all its parts, by GPU.
+// The position of a part among all parts of a collective, by GPU.
 struct PlaceInGroup {
   explicit PlaceInGroup(const KernelRequest& request)
       : part(request.part), parts(request.parts), device(request.device) {
@@ -72,7 +72,7 @@ class NcclAllReduce final : public Kernel {
 
   void run(const KernelArgs& args) override {
     if (count_ == 0) return;
-    if (at_.part == 0) waiting_sums.clear();  // of an exchange that failed
+    if (at_.part == 0) waiting_sums.clear();  // left over from an exchange that failed
     if (at_.speaks()) {
       DeviceType<W>* const total = total_of(args);
       sum_terms(args, total);
@@ -136,7 +136,7 @@ class NcclBroadcast final : public Kernel {
 
   void run(const KernelArgs& args) override {
     if (bytes_ == 0) return;
-    if (at_.part == 0) waiting_broadcasts.clear();  // of an exchange that failed
+    if (at_.part == 0) waiting_broadcasts.clear();  // left over from an exchange that failed
     if (at_.speaks())
       waiting_broadcasts.push_back({&nccl_member(at_.gpus, at_.device), args.in[0].data,
                                     args.out[at_.part].data, stream_of(args)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// By NCCL, between replicas on several GPUs: sums if no order is required, and broadcasts that may
-// go any path.
+// NCCL collectives between replicas on several GPUs: sums without a required order, and broadcasts
+// that may use any path.
 #pragma once
 
 #include <memory>

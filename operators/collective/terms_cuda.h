@@ -8,13 +8,13 @@ namespace lockstep {
 
 constexpr int kMostTerms = 64;
 
-// The value after transit as W.
+// Rounds the value to W, as transit does.
 template <class W, class X>
 __device__ Computed<X> travelled(X x) {
   return static_cast<Computed<X>>(computed(stored<W>(computed(x))));
 }
 
-// Adds terms in order, each rounded as in transit; rounds the sum likewise.
+// Adds terms in order, each rounded as in transit, and rounds the sum to W.
 template <class X, class W>
 struct SumTerms {
   int terms;

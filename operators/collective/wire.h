@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch of kernels that sum T and send it as W.
+// Dispatch of kernels that sum values of type T and send them as type W.
 #pragma once
 
 #include "operators/kit/dispatch.h"
 
 namespace lockstep {
 
-// make.operator()<T, W>(). The law has checked that only float32 is sent as another type.
+// Calls make.operator()<T, W>(). The law has checked that only float32 is sent as another type.
 template <class Make>
 std::unique_ptr<Kernel> dispatch_wire(DType dtype, DType wire, const Make& make) {
   if (is_narrow(wire))

@@ -23,8 +23,8 @@ bool training_of(const KernelArgs& args) {
   return args.in.size() > 2 && args.in[2].data && *args.in[2].as<bool>();
 }
 
-// Keeps element i if its number, in (0, 1), is above the ratio. Both operators share this; only
-// Dropout writes a mask.
+// Keeps element i if its number, in (0, 1), is above the ratio. Both operators share this kernel;
+// only Dropout writes a mask.
 std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   for (std::size_t i = 1; i < request.in.size(); ++i)
     check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",

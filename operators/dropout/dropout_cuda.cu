@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-// Each thread uses one of a block of four numbers. Operands are read on the device, since a
-// recorded step runs with another step number each time.
+// Each thread uses one block of four numbers. Operands and the step number are read on the device,
+// since a recorded step runs with another step number each time.
 template <class T>
 struct Dropped {
   int64_t count;
@@ -20,7 +20,7 @@ struct Dropped {
   const float* ratio;    // null: 0.5
   const bool* training;  // null: no
   const T* x;
-  T* y;        // may lie over x
+  T* y;        // may alias x
   bool* mask;  // may be null
 
   __device__ void operator()(int64_t block) const {

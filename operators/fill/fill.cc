@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RandomNormal, RandomUniform: ONNX's attribute `seed` is a float; we write the number of a Philox
-// stream there, exact up to 2^24. ConstantOfShape, Constant, EyeLike.
+// RandomNormal, RandomUniform, ConstantOfShape, Constant, EyeLike. ONNX's attribute `seed` is a
+// float; Lockstep stores the number of a Philox stream there, exact up to 2^24.
 #include "operators/fill/fill.h"
 
 #include "operators/kit/room.h"
@@ -16,7 +16,7 @@ Value random(Graph& graph, const char* type, const Dims& shape, Attributes attri
   return graph.add_value({.type = type, .attributes = attributes}, site);
 }
 
-// ONNX 1.12 handles known numbers only.
+// The law of fills whose operand is their shape. ONNX 1.12 infers known numbers only.
 void filled_law(Inference& inference) {
   if (auto shape = content_of(inference, 0))
     inference.outputs[0] = {inference.outputs[0].dtype, *shape, true};

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-// Random numbers depend on (seed of the session, `stream`, position): give every fill of a model
-// its own stream.
+// Random numbers depend on (seed of the session, `stream`, position). Give every fill of a model a
+// separate stream.
 Value random_normal(Graph& graph, const Dims& shape, float mean, float deviation, int stream,
                     const Site& site = {});
 Value random_uniform(Graph& graph, const Dims& shape, float low, float high, int stream,

@@ -12,7 +12,8 @@ namespace {
 // Each run continues the stream: run s of a program starts at block s * 2^40.
 uint64_t first_block(const RunContext& context) { return context.step << 40; }
 
-// A Philox block gives four numbers; make(block) turns it into four floats.
+// Fills y with random numbers. A Philox block gives four numbers; make(block) turns them into four
+// floats.
 template <class Make>
 std::unique_ptr<Kernel> random_kernel(const KernelRequest& request, Make make) {
   auto attributes = request.attributes();
@@ -59,7 +60,7 @@ std::unique_ptr<Kernel> prepare_constant_of_shape(const KernelRequest& request) 
   });
 }
 
-// Ones on the k-th diagonal.
+// Writes ones on the k-th diagonal.
 std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
   auto attributes = request.attributes();
   const int64_t k = attributes.integer("k", 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random fills run on the host: they make initial values, once, with the same bits on any device.
-// Logarithms and cosines of another library would differ.
+// Random fills run on the host. They run once, for initial values, and give the same bits for every
+// device. Logarithms and cosines of another library would differ.
 #include <cstring>
 
 #include "operators/fill/fill.h"
@@ -28,7 +28,7 @@ std::unique_ptr<Kernel> prepare_constant_of_shape(const KernelRequest& request) 
   });
 }
 
-// Ones on the k-th diagonal.
+// Writes ones on the k-th diagonal.
 template <class T>
 struct Diagonal {
   int64_t columns, k;

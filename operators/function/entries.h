@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This room's kernels on a kind of device, given how that device prepares one formula.
+// Kernels for all formulas on a kind of device, given the device's way to prepare one formula.
 #pragma once
 
 #include "operators/function/formulas.h"
@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-// Prepare::value<Formula>(request) makes y = f(x), Prepare::slope<Formula>(request) dy * f'(x),
-// both of Floats.
+// Prepare::value<Formula>(request) makes a kernel of y = f(x), Prepare::slope<Formula>(request) a
+// kernel of dy * f'(x). Both accept Floats.
 template <class Prepare>
 std::vector<KernelEntry> formula_kernels(const char* name) {
   auto gradient = [](const KernelRequest& request) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one element and their derivatives, with parameters a and b, for float and double;
-// the same on every device.
+// Functions of one element and their derivatives, with parameters a and b, for float and double.
+// All devices share them.
 #pragma once
 
 #include <cmath>
@@ -249,7 +249,7 @@ struct Atanh {
   }
 };
 
-// Step functions: their slope is zero, and no gradient passes.
+// Step functions have slope zero and pass no gradient.
 struct Ceil {
   template <class T>
   static constexpr T value(T x, T, T) {
@@ -272,7 +272,7 @@ struct Round {
   }
 };
 
-// visit.operator()<Formula>(type) for each.
+// Calls visit.operator()<Formula>(type) for each formula.
 template <class Visit>
 void for_each_formula(const Visit& visit) {
   visit.template operator()<LeakyRelu>("LeakyRelu");
@@ -302,7 +302,7 @@ void for_each_formula(const Visit& visit) {
   visit.template operator()<Round>("Round");
 }
 
-// Whether a gradient passes through it.
+// True if a gradient passes through the formula.
 template <class Formula>
 inline constexpr bool has_slope = requires {
   Formula::slope(0.0F, 0.0F, 0.0F);

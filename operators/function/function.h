@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one element, with at most two parameters: the Elu and Softplus families,
-// trigonometry, rounding. The graph has one table of them, the kernels one of formulas.
+// trigonometry, rounding. Graphs use a table of the functions, kernels a table of formulas.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct FunctionEntry {
 const std::vector<FunctionEntry>& function_entries();
 const FunctionEntry& function_entry(const std::string& type);
 
-// A node's function, with its parameters; for a gradient those of its function.
+// The parameters of a node's function; for a gradient, the parameters of its function.
 struct FunctionParameters {
   double a = 0, b = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kGrain = 4096;
 
-// Applies a formula to elements begin to end, with parameters a and b.
+// Applies a formula to elements [begin, end), with parameters a and b.
 template <class T>
 using Stretch = void (*)(const KernelArgs& args, int64_t begin, int64_t end, T a, T b);
 

@@ -38,8 +38,8 @@ std::vector<Value> gather_nd_gradient(const GradientRequest& r) {
           none};
 }
 
-// Overwritten elements get no gradient; updates get theirs from where they were written. (If two
-// updates go to one place, neither ONNX nor we define which one stays.)
+// Overwritten elements get no gradient. The gradient of an update is gathered from its target. (If
+// two updates have one target, neither ONNX nor Lockstep defines which update stays.)
 std::vector<Value> scatter_gradient(const GradientRequest& r, const char* gather,
                                     const Attributes& gathering, const Attributes& scattering) {
   auto attributes = r.node.attributes();
@@ -73,7 +73,7 @@ std::vector<Value> scatter_nd_gradient(const GradientRequest& r) {
   return scatter_gradient(r, "GatherND", {}, {});
 }
 
-// The gradients go to the places that the indices name.
+// Scatters the gradients to the selected elements.
 std::vector<Value> top_k_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   Site site = gradient_site(r, 0);
@@ -95,7 +95,7 @@ std::vector<Value> trilu_gradient(const GradientRequest& r) {
           none};
 }
 
-// ONNX leaves the new dimension open even if the depth is known.
+// ONNX's inference leaves the new dimension open even if the depth is known.
 void one_hot_law(Inference& inference) {
   const Literal* depth = inference.constants[1];
   const TensorType& indices = inference.input(0);
@@ -119,7 +119,7 @@ void check_same(Inference& inference, std::size_t operand, const Shape& expected
         ", should be ", expected);
 }
 
-// Checks element-wise indices: along any axis but `axis` they may not be more than x has.
+// Checks element-wise indices: except along `axis`, they may not be larger than x.
 void check_elements(Inference& inference, const TensorType& x, std::size_t operand) {
   const TensorType& indices = inference.input(operand);
   if (!x.ranked || !indices.ranked) return;
@@ -141,7 +141,7 @@ void scatter_elements_law(Inference& inference) {
     check_same(inference, 2, inference.input(1).shape, "updates");
 }
 
-// The indices' dimensions replace the axis that they select from.
+// The indices' dimensions replace the axis that they index.
 void gather_grad_law(Inference& inference) {
   shape_from_operand(inference);
   const TensorType &x = inference.outputs[0], &indices = inference.input(2);
@@ -162,8 +162,8 @@ void gather_elements_grad_law(Inference& inference) {
     check_same(inference, 0, inference.input(2).shape, "gradients");
 }
 
-// Selection by coordinates: after `batch` equal dimensions, the last dimension of the indices gives
-// the number of coordinates. Returns the shape of the result, empty if not known yet.
+// Selection by coordinates. After `batch` equal dimensions, the last dimension of the indices is
+// the number of coordinates. Returns the shape of the result; empty if not known yet.
 std::optional<Shape> picked(const TensorType& x, const TensorType& indices, int64_t batch) {
   if (!x.ranked || !indices.ranked) return std::nullopt;
   const Shape &data = x.shape, &tuples = indices.shape;
@@ -201,7 +201,7 @@ void gather_nd_grad_law(Inference& inference) {
     check_same(inference, 0, *shape, "gradients");
 }
 
-// The diagonal, one number, is optional.
+// The diagonal's number is optional and has one element.
 void trilu_law(Inference& inference) {
   same_as_first(inference);
   const TensorType& x = inference.input(0);

@@ -17,12 +17,12 @@ Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& sit
 Value gather_elements(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
 
 struct Best {
-  Value values, places;  // of int64, along the axis
+  Value values, places;  // positions along the axis, of int64
 };
-// The k largest along `axis`, best first; equal ones in order.
+// The k largest elements along `axis`, best first; equal elements in index order.
 Best top_k(Graph& graph, Value x, int64_t k, int64_t axis, const Site& site);
 
-// Refuses any other `reduction`.
+// Refuses any `reduction` that is not in the list.
 Refusal reduces_by(std::vector<std::string> known);
 
 std::vector<Op> gather_ops();

@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
   });
 }
 
-// For every element of `indices`: its own place, and the place in x that it points to.
+// Visits every element of `indices`: its offset, and the offset in x of the indexed element.
 template <class Index, class Visit>
 void visit_elements(const Dims& x, const Dims& indices_dims, int64_t axis, const Index* indices,
                     const Visit& visit) {
@@ -161,8 +161,8 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
   });
 }
 
-// Coordinates in the first `depth` dimensions of x, after `batch` of them; slices of `slice`
-// elements.
+// Coordinates in the first `depth` dimensions of x after `batch` dimensions; each tuple selects a
+// slice of `slice` elements.
 struct Coordinates {
   Dims x;
   int64_t batch = 0, depth = 0, count = 0, slice = 1, per_batch = 1;
@@ -178,7 +178,7 @@ struct Coordinates {
     per_batch = count / std::max<int64_t>(1, batches);
   }
 
-  // The first element of the slice at tuple `i`.
+  // The first element of the slice that tuple `i` selects.
   template <class Index>
   int64_t at(const Index* indices, int64_t i) const {
     int64_t offset = batch > 0 ? i / per_batch : 0;

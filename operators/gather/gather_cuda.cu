@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If several indices name one place, one thread sums there in index order: the same bits in every
-// run, and as on the CPU.
+// If several indices name one target, one thread sums there in index order. Every run, and the CPU,
+// compute the same bits.
 #include "operators/gather/gather.h"
 #include "operators/gather/select.h"
 #include "operators/kit/axis.h"
@@ -16,7 +16,7 @@ int64_t axis_of(const KernelRequest& request) {
   return attributes.integer("axis", 0);
 }
 
-// Indices into a dimension; negative ones count from its end.
+// Indices into a dimension; a negative index counts from the end.
 struct Indices {
   const void* data;
   bool wide;  // int64, else int32
@@ -42,7 +42,7 @@ ExplainFault outside_of(int64_t size) {
     return join("index ", fault.value, " is outside 0..", size - 1);
   };
 }
-// For one of several dimensions.
+// The text for a fault in one of several dimensions.
 std::string outside(const Fault& fault) {
   return join("index ", fault.value, " is outside its dimension");
 }
@@ -74,7 +74,7 @@ std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
   });
 }
 
-// A thread copies one element of every slice.
+// Each thread processes one element of every slice.
 template <class T>
 struct AddSlices {
   AroundAxis x;
@@ -106,8 +106,8 @@ std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
   });
 }
 
-// Indices with the result's layout, each into its own column of x. They may have fewer columns than
-// x.
+// Indices with the result's layout, each into its own column of x. The indices may have fewer
+// columns than x.
 struct ElementPlaces {
   static constexpr int kMostDims = 8;
   int dims, axis;
@@ -123,7 +123,7 @@ struct ElementPlaces {
     }
     size = x[axis];
   }
-  // The element of x at `place` along the axis, in the column of index i.
+  // The element of x at position `place` along the axis, in the column of index i.
   __device__ int64_t at(int64_t i, int64_t place) const {
     int64_t at = 0, stride = 1;
     for (int d = dims - 1; d >= 0; --d) {
@@ -177,7 +177,7 @@ __device__ void meet(Meeting meeting, T& there, T update) {
                                            : update;
 }
 
-// Scatters into x, column by column of the indices: only elements of one column can collide.
+// Scatters into x, column by column of the indices. Only elements of one column can collide.
 template <class T>
 struct PutElements {
   ElementPlaces places;
@@ -227,8 +227,8 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
   });
 }
 
-// Tuples of coordinates in the first dimensions of x, after the batch dimensions; each names a
-// slice.
+// Tuples of coordinates in the first dimensions of x after the batch dimensions. Each tuple selects
+// a slice.
 struct Tuples {
   static constexpr int kMostDims = 8;
   int64_t batch = 0, depth, count, slice = 1, per_batch = 1;
@@ -251,7 +251,7 @@ struct Tuples {
     per_batch = count / std::max<int64_t>(1, batches);
   }
 
-  // The first element of the slice of tuple i; -1: out of range.
+  // The first element of the slice of tuple i; -1 if a coordinate is out of range.
   __device__ int64_t at(const Indices& indices, int64_t i) const {
     int64_t offset = batch > 0 ? i / per_batch : 0;
     for (int64_t k = 0; k < depth; ++k) {
@@ -299,7 +299,7 @@ std::unique_ptr<Kernel> prepare_gather_nd(const KernelRequest& request) {
   });
 }
 
-// A thread adds one element of every slice, since any two tuples may name one slice.
+// Each thread processes one element of every slice, since any two tuples may select one slice.
 template <class T>
 struct PutTuples {
   Tuples tuples;

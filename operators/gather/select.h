@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this room's kernels: selection by value or by place (TopK, OneHot, Trilu).
+// Kernels that select by value or by position: TopK, OneHot, Trilu.
 #pragma once
 
 #include <vector>

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Depth and both values may have any type; an index outside the depth is "off" everywhere.
+// The depth and both values may have any type. An index outside the depth gives "off" everywhere.
 std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Dims y = request.out[0].dims;

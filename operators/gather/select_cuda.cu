@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection by value or by place: TopK, OneHot, Trilu.
+// Kernels that select by value or by position: TopK, OneHot, Trilu.
 #include "operators/gather/select.h"
 
 #include "operators/kit/axis.h"
@@ -17,7 +17,7 @@ struct Candidate {
 template <class T>
 struct Better {
   bool largest;
-  // True if a comes before b; equal ones in order.
+  // before(a, b): true if a ranks before b; equal values in index order.
   static __device__ bool none(T value) { return !(value == value); }
   __device__ bool before(Candidate<T> a, Candidate<T> b) const {  // NaN comes last
     if (none(a.value) || none(b.value))
@@ -31,7 +31,7 @@ struct Better {
   }
 };
 
-// Finds the best of a column, then the best of the rest, and so on: fast for the small k of
+// Finds the best of a column, then the best of the rest, and so on. This is fast for the small k of
 // networks.
 template <class T>
 struct BestOfColumn {
@@ -78,7 +78,7 @@ std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
   });
 }
 
-// An index outside the depth is "off" everywhere.
+// An index outside the depth gives "off" everywhere.
 template <class T, class Index>
 struct HotOrNot {
   AroundAxis y;

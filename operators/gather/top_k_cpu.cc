@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK: select, then sort. The digits of the keys (operators/kit/rank.h), from the highest, lead to
-// the k-th key; one more pass collects what comes up to it, and only that is sorted: O(n + k log k)
-// for a column.
+// TopK: radix select, then sort. Histograms of the keys' digits (operators/kit/rank.h), from the
+// highest digit, lead to the k-th key. Another pass collects the elements up to this key, and only
+// these are sorted: O(n + k log k) for a column.
 #include "operators/gather/top_k_cpu.h"
 
 #include <algorithm>
@@ -14,22 +14,22 @@
 namespace lockstep {
 namespace {
 
-constexpr int kDigitBits = 11;  // a histogram of its values stays in the fastest cache
+constexpr int kDigitBits = 11;  // a histogram of a digit's values fits the L1 cache
 constexpr int64_t kFew = 512;   // elements for which histograms cost more than they save
 
-// The last key that is selected, and how many of the elements with this key are.
+// The last selected key, and the number of selected elements with this key.
 template <class Key>
 struct LastKey {
   Key key;
   int64_t count;
 };
 
-// For 0 < k <= count.
+// Finds the k-th key, for 0 < k <= count.
 template <class Key>
 LastKey<Key> last_key(const Key* keys, int64_t count, int64_t k, int64_t* histogram) {
   constexpr int kBits = 8 * sizeof(Key);
   Key known = 0;     // the digits of the k-th key so far
-  int64_t left = k;  // the elements selected among those that begin with them
+  int64_t left = k;  // the elements selected among the keys that begin with `known`
   for (int from = kBits; from > 0;) {
     const int width = std::min(kDigitBits, from), to = from - width;
     const Key mask = (Key(1) << width) - 1;
@@ -44,14 +44,15 @@ LastKey<Key> last_key(const Key* keys, int64_t count, int64_t k, int64_t* histog
   return {known, left};
 }
 
-// The memory with which a thread selects from a column.
+// A thread's memory for a selection from a column.
 template <class Key>
 struct Selection {
   Key* keys;
   int64_t* histogram;
   Ranked<Key>* best;
 
-  // Sizes of a column and of what is selected from it. Few elements are all kept in `best`.
+  // The bytes for a column of `size` elements and a selection of k. `best` has all elements of a
+  // short column.
   static std::size_t bytes(int64_t size, int64_t k) {
     return histogram_at(size) + (std::size_t{1} << kDigitBits) * sizeof(int64_t) +
            (size <= kFew ? size : k) * sizeof(Ranked<Key>);
@@ -61,7 +62,7 @@ struct Selection {
         histogram(reinterpret_cast<int64_t*>(memory + histogram_at(size))),
         best(reinterpret_cast<Ranked<Key>*>(histogram + (int64_t{1} << kDigitBits))) {}
 
-  // Leaves the first k in `best`, sorted.
+  // Leaves the first k elements in `best`, sorted.
   void run(int64_t size, int64_t k) {
     int64_t found = 0;
     if (size <= kFew || k == size) {
@@ -86,7 +87,7 @@ template <class T>
 std::unique_ptr<Kernel> top_k_kernel(const KernelRequest& request, const AroundAxis& x,
                                      const AroundAxis& y, bool largest) {
   using Memory = Selection<Bits<T>>;
-  // A thread keeps its memory for all its columns.
+  // A thread reuses its memory for all its columns.
   const int64_t shares = std::min<int64_t>(std::max(1, request.threads), x.columns());
   const std::size_t bytes = (Memory::bytes(x.size, y.size) + 63) / 64 * 64;
   const bool empty = request.out[0].count() == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this folder's CPU kernels.
+// The CPU kernel of TopK.
 #pragma once
 
 #include "runtime/kernel/table.h"

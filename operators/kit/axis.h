@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor seen around one axis.
+// A tensor's dimensions grouped around one axis.
 #pragma once
 
 #include "operators/kit/room.h"
 
 namespace lockstep {
 
-// As [outer, size, inner]: `size` is the axis; a column varies along it.
+// The shape [outer, size, inner]. `size` is the axis; a column is a line of elements along the
+// axis.
 struct AroundAxis {
   int64_t outer = 1, size = 1, inner = 1;
 
@@ -19,7 +20,7 @@ struct AroundAxis {
   }
 
   int64_t columns() const { return outer * inner; }
-  // The first element of a column; the others follow at distance `inner`.
+  // The first element of a column. The next elements follow at stride `inner`.
   int64_t start(int64_t column) const { return column / inner * size * inner + column % inner; }
 };
 

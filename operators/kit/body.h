@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For bodies of our operators in ONNX's (Op::body). Their nodes are named after their operators, in
-// a scope named after the node.
+// Helpers for bodies (Op::body), which express Lockstep's operators by ONNX's. A body's nodes are
+// named after their operators, in a scope named after the node.
 #pragma once
 
 #include "graph/graph.h"
@@ -17,7 +17,7 @@ inline Value where(Graph& graph, Value condition, Value then, Value otherwise) {
   return standard(graph, "Where", {condition, then, otherwise});
 }
 
-// A size that the body's nodes depend on.
+// A dimension that the body's nodes depend on; throws if its size is not known.
 inline int64_t known_size(const Graph& graph, Value x, std::size_t axis) {
   const Shape& shape = graph.shape(x);
   check(shape[axis].known(), "'", graph.name(x), "' has shape ", shape, "; its dimension ", axis,

@@ -10,9 +10,9 @@
 
 namespace lockstep {
 
-// For N operands of numpy-broadcast shapes: walks the output row by row. Within a row operand k
-// advances by step[k] (0 or 1) elements per element. Adjacent dimensions that all operands walk
-// alike are merged, so equal shapes are a single row.
+// Walks the output of N operands with numpy-broadcast shapes row by row. Within a row operand k
+// advances by step[k] (0 or 1) elements per element. Adjacent dimensions are merged if all operands
+// have matching strides, so equal shapes are a single row.
 template <int N>
 struct Broadcast {
   int64_t rows = 1;
@@ -36,7 +36,7 @@ struct Broadcast {
       for (int k = 0; k < N; ++k) {
         const Dims& of = operands[k];
         int64_t own = back < of.size() ? of[of.size() - 1 - back] : 1;
-        // ONNX's own laws do not check this for every operator.
+        // ONNX's shape inference does not check this for every operator.
         check(own == 1 || own == size, "operand ", k, " ", of, " does not broadcast to ", out);
         here[k] = own == 1 ? 0 : stride[k];
         stride[k] *= own;
@@ -62,7 +62,7 @@ struct Broadcast {
     }
   }
 
-  // The place of each operand at the start of a row.
+  // The offset of each operand at the start of a row.
   std::array<int64_t, N> at(int64_t row) const {
     std::array<int64_t, N> offset{};
     for (std::size_t i = sizes.size(); i-- > 0;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over each channel of images, mostly two, in two launches: over pieces, by many blocks; then
-// over the pieces, by channel, always in the same order.
+// Per-channel sums over images, mostly two sums at once, in two launches. The first launch sums
+// pieces, by many blocks. The second launch sums the pieces of each channel, always in the same
+// order.
 #pragma once
 
 #include "operators/kit/tiles_cuda.h"
@@ -17,8 +18,8 @@ struct Both {
   }
 };
 
-// Adds up the lines of a block's threads, always in the same order: the first line gets the sums.
-// Once in a kernel.
+// Adds up the lines of a block's threads, always in the same order; the first line gets the sums.
+// Call at most once in a kernel.
 template <class Tiles, class Sum, int kSums>
 __device__ void fold_lines(const Tiles& tiles, Sum (&mine)[kSums]) {
   __shared__ Sum shared[kSums][kTileThreads];
@@ -32,15 +33,15 @@ __device__ void fold_lines(const Tiles& tiles, Sum (&mine)[kSums]) {
   for (int s = 0; s < kSums; ++s) mine[s] = shared[s][threadIdx.x];
 }
 
-// Whether this thread has sums after that.
+// True if this thread has sums after fold_lines().
 template <class Tiles>
 __device__ bool has_sums(const Tiles& tiles) {
   return tiles.channel() < tiles.channels && static_cast<int>(threadIdx.x) < tiles.columns();
 }
 
-// The sums of a piece, for each channel, to partial[piece][channel]. terms.of(channel), made once
-// for a thread's channels, loads the pack at a place and adds both terms of its elements; kUnroll
-// packs are loaded at once.
+// Writes the sums of a piece, for each channel, to partial[piece][channel]. terms.of(channel) is
+// made once for a thread's channels. It loads the pack at an offset and adds both terms of the
+// pack's elements. kUnroll packs are loaded at once.
 template <class Tiles, int kUnroll, class Terms>
 struct PartialSums {
   using Real = typename Tiles::Real;

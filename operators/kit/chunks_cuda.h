@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch over many tensors. Their descriptions are the kernel's argument, and each block takes
-// a chunk of one of them.
+// One launch over many tensors. The tensors' descriptions are the kernel's argument; each block
+// processes a chunk of one tensor.
 #pragma once
 
 #include "operators/kit/elements_cuda.h"
@@ -24,7 +24,7 @@ struct Chunks {
   }
   int blocks() const { return first_block[count]; }
 
-  // visit(item, first element) of this block.
+  // Calls visit(item, first element) for this block's chunk.
   template <class Visit>
   __device__ void here(const Visit& visit) const {
     int low = 0, high = count;

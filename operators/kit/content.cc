@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// The only entry of operand `i` as a number.
+// The only entry of operand `i`, as a number.
 std::optional<int64_t> scalar_of(const Inference& inference, std::size_t i) {
   auto content = content_of(inference, i);
   if (!content || content->size() != 1) return std::nullopt;
@@ -30,7 +30,7 @@ Dim of_numbers(std::string_view op, int64_t a, int64_t b) {
   if (op == "Equal") return a == b ? 1 : 0;
   if (b == 0) return "?";
   if (op == "Div") return quotient(a, b);
-  if (op == "Mod") {  // the divisor's sign, as with fmod 0
+  if (op == "Mod") {  // the result has the divisor's sign, as ONNX defines for fmod 0
     const int64_t rest = remainder_of(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
@@ -56,7 +56,7 @@ Dim combined(std::string_view op, const Dim& a, const Dim& b) {
   return x && y ? of_sizes(op, *x, *y) : Dim("?");
 }
 
-// The content of operand `i` of any rank, row by row.
+// The content of operand `i`, of any rank, in row-major order.
 std::optional<Shape> entries_of(const Inference& inference, std::size_t i) {
   if (i >= inference.inputs.size() || !inference.inputs[i]) return std::nullopt;
   const Literal* literal = inference.constants[i];
@@ -79,7 +79,7 @@ std::optional<Shape> unknown_entries(const TensorType& type) {
   return Shape(type.shape[0].size(), Dim("?"));
 }
 
-// Entry i of a vector, or its only one.
+// Entry i of a vector, or the only entry of a vector of length 1.
 const Dim& entry_of(const Shape& vector, std::size_t i) {
   return vector[vector.size() == 1 ? 0 : i];
 }

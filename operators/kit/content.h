@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known contents of small integer vectors when a graph is built: the arithmetic on shapes that
-// exporters emit (Shape, Gather, Unsqueeze, Concat, Reshape). Symbols stay symbols, so a network
-// with an open batch keeps the shapes that depend on it. A scalar is a vector of one; a table (pads
-// computed by exporters) is tracked row by row while it is only sliced, transposed and reshaped.
-// Each function is the content law of the operators it names.
+// Data propagation: known contents of small integer vectors while a graph is built. It covers the
+// shape arithmetic that exporters emit (Shape, Gather, Unsqueeze, Concat, Reshape). Symbolic
+// dimensions stay symbols, so a network with an open batch keeps the shapes that depend on the
+// batch. A scalar is a vector of length 1. A table (pads computed by exporters) is tracked in
+// row-major order while it is only sliced, transposed and reshaped. Each function is the content
+// law of the operators that it names.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ std::optional<Shape> content_of_gather(Inference& inference);     // Gather
 std::optional<Shape> content_of_concat(Inference& inference);     // Concat
 std::optional<Shape> content_of_slice(Inference& inference);      // Slice
 std::optional<Shape> content_of_transpose(Inference& inference);  // Transpose, of tables
-// Add, Sub, Mul, Div, Mod, Max, Min, Equal: of numbers and of sizes such as 4*N + 1. "?" is an
+// Add, Sub, Mul, Div, Mod, Max, Min, Equal, on numbers and on sizes such as 4*N + 1. "?" is an
 // unknown entry; true and false are 1 and 0.
 std::optional<Shape> content_of_arithmetic(Inference& inference);
 std::optional<Shape> content_of_where(Inference& inference);    // Where

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// On every device, a float outside an integer type's range becomes its nearest value, and NaN
-// becomes 0; C++ leaves both undefined.
+// Converts x to Y with the same result on every device. A float outside an integer type's range
+// becomes the nearest value of the type, and NaN becomes 0; C++ leaves both undefined.
 template <class Y, class X>
 constexpr Y converted(X x) {
   if constexpr (std::is_floating_point_v<X> && std::is_integral_v<Y> && !std::is_same_v<Y, bool>) {

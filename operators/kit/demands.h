@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Demands of shape laws on operands. A demand is checked as far as sizes are known; a plan knows
-// all, and checks every law again. Errors name operands as their operator does.
+// Checks of operands for shape laws. A check compares only known sizes; a plan, which has all
+// sizes, runs every law again. Errors name operands as the operator's signature does.
 #pragma once
 
 #include <initializer_list>
@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-// True if they may be equal once symbols are numbers.
+// True if the two may be equal once symbols have numbers.
 bool may_be(const Dim& a, const Dim& b);
 bool may_be(const Shape& a, const Shape& b);
 
 // "its input 1, y, is float32[3]"
 std::string what_is(const Inference& inference, std::size_t i);
 
-// All given operands among them have one element type and one shape.
+// Throws unless all given operands in the list have one element type and one shape.
 void demand_alike(const Inference& inference, std::initializer_list<std::size_t> operands);
 void demand_shape(const Inference& inference, std::size_t i, const Shape& expected);
 void demand_dims(const Inference& inference, std::size_t i, std::size_t count);
@@ -24,7 +24,7 @@ void demand_at_least_dims(const Inference& inference, std::size_t i, std::size_t
 void demand_one_element(const Inference& inference, std::size_t i);
 void demand_type(const Inference& inference, std::size_t i, DType type);
 
-// The law of operators whose operands and results are all alike.
+// The law of operators that have one type and one shape for all operands and results.
 void all_alike(Inference& inference);
 
 }  // namespace lockstep

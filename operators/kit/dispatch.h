@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of element types. A kernel's list is written once and named: its candidate refuses by it
-// (`takes`), and its prepare maps a type known at plan time to a template argument (`dispatch`).
+// Lists of element types. A kernel names its list once. The candidate refuses other types by the
+// list (`takes`), and prepare maps a type known at plan time to a template argument (`dispatch`).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using Numbers = Types<float, double, int32_t, int64_t>;
 using Integers = Types<int32_t, int64_t>;
 using Unsigned = Types<uint8_t, uint16_t, uint32_t, uint64_t>;
 using Booleans = Types<bool>;
-// With the 16-bit floats that GPUs compute with.
+// Floats including the 16-bit floats that GPUs compute with.
 using TensorFloats = Types<float, Half, BFloat16>;
 using NarrowFloats = Types<Half, BFloat16>;
 using AllFloats = Types<float, double, Half, BFloat16>;
@@ -33,7 +33,7 @@ std::vector<DType> dtypes_of(Types<T...>) {
   return {dtype_of<T>()...};
 }
 
-// `takes`: the operand, unless omitted, has one of these types. `makes`: the first result has.
+// `takes`: the operand, unless omitted, has a type of the list. `makes`: the first result has.
 template <class List>
 Refusal takes(std::size_t operand = 0) {
   return takes_types(dtypes_of(List()), operand);
@@ -55,15 +55,15 @@ auto dispatch_among(Types<First, Rest...>, DType dtype, Make& make) {
   return std::move(*made);
 }
 
-// Returns make.operator()<T>() for the T of the list that `dtype` names. Throws for any other,
-// which a refusal by the same list rules out.
+// Returns make.operator()<T>() for the T of the list that `dtype` names. Throws for any other type;
+// a refusal by the same list rules this out.
 template <class List, class Make>
 auto dispatch(DType dtype, Make&& make) {
   return dispatch_among(List(), dtype, make);
 }
 
-// Calls body.operator()<T>() for the T of the list that `dtype` names. For inner loops: a text is
-// made to refuse a type, and never before.
+// Calls body.operator()<T>() for the T of the list that `dtype` names. Suits inner loops: the
+// error's text is composed only if the type is refused.
 template <class List, class Body>
 void with_type(DType dtype, Body&& body) {
   [&]<class... T>(Types<T...>) {
@@ -72,7 +72,7 @@ void with_type(DType dtype, Body&& body) {
   }(List());
 }
 
-// The same for moved data: one type stands for all of its size.
+// Calls `make` for an unsigned type of the dtype's size. For kernels that only move data.
 template <class Make>
 std::unique_ptr<Kernel> of_size(DType dtype, Make&& make) {
   switch (size_of(dtype)) {

@@ -30,13 +30,13 @@ DType dtype_of(const dnnl::memory::desc& desc) {
 
 using Tag = dnnl::memory::format_tag;
 
-// oneDNN's tag for a layout of tensors with this number of dimensions.
+// oneDNN's tag for a layout of tensors with `dimensions` dimensions.
 struct TaggedLayout {
   Layout layout;
   std::size_t dimensions;
   Tag tag;
 };
-// Layouts that oneDNN's kernels and plans share. Wide blocks come first.
+// Layouts shared by oneDNN's kernels and plans. Wide blocks come first.
 const TaggedLayout kTagged[] = {{Layout::blocks(16), 3, Tag::aBc16b},
                                 {Layout::blocks(16), 4, Tag::aBcd16b},
                                 {Layout::blocks(16), 5, Tag::aBcde16b},
@@ -54,7 +54,7 @@ const TaggedLayout kTagged[] = {{Layout::blocks(16), 3, Tag::aBc16b},
                                 {Layout::in({8, Turned::no, Pairs::none}), 4, Tag::ABcd8b8a},
                                 {Layout::in({8, Turned::each, Pairs::none}), 4, Tag::ABcd8a8b}};
 
-// The first layout that `fits` and that `desc` describes; row-major if there is none.
+// The first layout that `fits` and that `desc` describes; row-major if no layout does.
 template <class Fits>
 Layout tagged_layout(const dnnl::memory::desc& desc, const Dims& dims, const Fits& fits) {
   const DType dtype = dtype_of(desc);
@@ -193,7 +193,7 @@ void DnnlKernel::finish() {
   for (auto& [made, plain] : results_) reorder(made, plain);
 }
 
-// Uses the C interface: the C++ one copies its arguments into a map first.
+// Calls the C interface, because the C++ interface first copies its arguments into a map.
 void DnnlKernel::run(const KernelArgs& args) {
   for (Binding& binding : bindings_) {
     void* data = binding.source == Source::in    ? args.in[binding.index].data
@@ -210,8 +210,8 @@ void DnnlKernel::run(const KernelArgs& args) {
                                static_cast<int>(execution.args.size()), execution.args.data()),
         "executing", description_);
   }
-  // oneDNN multiplies padding, too: an infinite operand leaves NaN, which the next kernel would
-  // spread.
+  // oneDNN multiplies padding, too. An infinite operand leaves NaN in padding, and the next kernel
+  // would spread it.
   for (const Tensor& result : args.out) clear_padding(result);
 }
 

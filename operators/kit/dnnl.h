@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A oneDNN helper that hides the differences between versions 2.6 (Debian 12) and 3.x in describing
-// primitives. For operators/*_cpu.cc.
+// Helpers for oneDNN that hide the differences between versions 2.6 (Debian 12) and 3.x. For
+// operators/*_cpu.cc.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -16,16 +16,16 @@ namespace lockstep {
 
 dnnl::engine& cpu_engine();
 
-// Scratchpads are part of the planned workspace: no hidden allocation, and one primitive may run on
-// several replicas at once.
+// Makes scratchpads part of the planned workspace: oneDNN allocates nothing, and one primitive may
+// run on several replicas at once.
 dnnl::primitive_attr planned_scratchpad();
 
-// Throw NoMemory where there is no room for what oneDNN allocates while it describes a primitive,
-// or compiles one.
+// Throw NoMemory if there is not enough memory for oneDNN's allocations while it describes or
+// compiles a primitive.
 void check_room_for_description();
 void check_room_for_code(const std::string& implementation);
 
-// A primitive's description; the arguments are oneDNN 3's after the engine.
+// Returns a primitive's description. The arguments are the ones of oneDNN 3 after the engine.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe_primitive(Args&&... args) {
   check_room_for_description();
@@ -37,7 +37,7 @@ typename Primitive::primitive_desc describe_primitive(Args&&... args) {
 #endif
 }
 
-// The same for backward primitives, which take the forward description as a hint.
+// Describes a backward primitive, which needs the forward description as a hint.
 template <class Primitive, class Hint, class... Args>
 typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&... args) {
   check_room_for_description();
@@ -49,54 +49,54 @@ typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&...
 #endif
 }
 
-// Descriptions of a tensor as it lies in the plan (row-major) and as "whatever is fastest".
+// plain_desc() describes a row-major tensor, any_desc() lets oneDNN choose the fastest layout.
 dnnl::memory::desc plain_desc(const Dims& dims, DType dtype = DType::float32);
 dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
 
-// Whether the processor, and oneDNN's limit on what is used of it, have all of `isa`.
+// True if the processor has all of `isa` and oneDNN's ISA limit permits it.
 bool has(dnnl::cpu_isa isa);
-// A refusal: takes float32, and bfloat16 where the processor multiplies it. Elsewhere oneDNN
-// emulates it, which is slower than widening.
+// A refusal that accepts float32, and bfloat16 on processors that multiply it. On other processors
+// oneDNN emulates bfloat16, which is slower than widening.
 std::string dnnl_floats(const KernelRequest& request);
-// Whether oneDNN's kernels use a processor's matrix unit for it.
+// True if oneDNN's bfloat16 kernels use the processor's matrix unit (AMX).
 bool multiplies_bfloat16_matrices();
 
-// The same for a tensor in its own layout.
+// Describes a tensor in its planned layout.
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
-// The layout of images in the plan's terms. Row-major where the plan has no such layout, or where
-// blocks would mostly be padding.
+// The plan's name for a layout of images. Row-major if the plan has no such layout, or if blocks
+// would mostly be padding.
 Layout image_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
-// The layout of filters of one group: tiles that the filters fill, or row-major.
+// The plan's name for a layout of the filters of one group: tiles without padding, or row-major.
 Layout filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 
-// Whether oneDNN's implementation of that name computes products of matrices, which one of the next
-// two functions prepares.
+// True if oneDNN's implementation of this name computes matrix products. prepare_sgemm() or
+// prepare_bfloat16_products() prepares them.
 bool multiplies_matrices(const std::string& implementation);
-// Makes what sgemm() needs besides its operands, once in a process: kernels that multiply call this
-// when they are prepared. Throws if there is no memory.
+// Makes everything that sgemm() needs besides its operands, once per process. Kernels that multiply
+// call this when they are prepared. Throws if there is not enough memory.
 void prepare_sgemm();
-// The same for convolutions that oneDNN computes as products of bfloat16.
+// Prepares convolutions that oneDNN computes as bfloat16 matrix products, once per process.
 void prepare_bfloat16_products();
-// True if oneDNN's implementation of that name computes by AMX tiles. prepare_tiles() compiles the
-// functions that configure them.
+// True if oneDNN's implementation of this name computes with AMX tiles. prepare_tiles() compiles
+// the functions that configure tiles.
 bool multiplies_tiles(const std::string& implementation);
 void prepare_tiles();
 
-// A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
-// reorders between the plan's layout and a primitive's go through the workspace.
+// A kernel of oneDNN primitives. To prepare a kernel, name operands and the primitives to execute
+// in order. Reorders between the plan's layout and a primitive's layout go through the workspace.
 class DnnlKernel final : public Kernel {
  public:
   explicit DnnlKernel(std::string description) : description_(std::move(description)) {}
 
-  // Operand `index` of the node, stored as `plain`, in the layout `wanted`.
+  // Binds operand `index` of the node, stored as `plain`, in the layout `wanted`.
   dnnl::memory input(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
-  // Result `index`; finish() adds the reorder back to `plain`.
+  // Binds result `index`; finish() adds the reorder back to `plain`.
   dnnl::memory output(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& made);
   dnnl::memory scratch(const dnnl::memory::desc& desc);
-  // Moves operand `index` to result `index`, in another layout.
+  // Copies operand `index` to result `index`, in another layout.
   void move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   // Compiles the primitive and adds its scratchpad. `fine`: `desc` was made under FineShares, and
-  // the primitive runs so.
+  // the primitive runs under FineShares.
   template <class Primitive, class PrimitiveDesc>
   void execute(const PrimitiveDesc& desc, std::vector<std::pair<int, dnnl::memory>> args,
                bool fine = false) {
@@ -136,11 +136,12 @@ class DnnlKernel final : public Kernel {
   std::size_t workspace_ = 0, reordered_ = 0;
   std::vector<Binding> bindings_;
   std::vector<Execution> executions_;
-  std::vector<std::pair<dnnl::memory, dnnl::memory>> results_;  // made, plain
+  std::vector<std::pair<dnnl::memory, dnnl::memory>> results_;  // layout made by the primitive,
+                                                                // planned layout
   dnnl::stream stream_{cpu_engine()};
 };
 
-// C = alpha * op(A) op(B) + beta * C, row-major; threads as set for this thread.
+// C = alpha * op(A) op(B) + beta * C, row-major. Uses this thread's limit on threads.
 void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
            const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
            int64_t ldc);

@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-// The stream for the work: that of a kernel's queue, or a given one.
+// The stream to launch on: the stream of a kernel's queue, or the given stream.
 inline cudaStream_t stream_of(const KernelArgs& args) {
   return static_cast<cudaStream_t>(args.queue->native());
 }
@@ -26,7 +26,7 @@ __device__ inline void raise(Fault* fault, int64_t value, int64_t place = 0) {
 }
 
 constexpr int kBlock = 256;
-constexpr int64_t kMostBlocks = 8192;  // fills any GPU; threads stride over the rest
+constexpr int64_t kMostBlocks = 8192;  // enough for any GPU; threads stride over further elements
 
 template <class Body>
 __global__ void __launch_bounds__(kBlock) run_elements(int64_t count, Body body) {
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kBlock) run_elements(int64_t count, Body body)
     body(i);
 }
 
-// body(i) for every i in [0, count), in any order.
+// Calls body(i) for every i in [0, count), in any order.
 template <class Where, class Body>
 void for_elements(const Where& where, int64_t count, const Body& body) {
   if (count == 0) return;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kFoldThreads) run_blocks(int64_t count, Body b
   for (int64_t i = blockIdx.x; i < count; i += gridDim.x) body(i);
 }
 
-// body(i) for every i in [0, count), each by a block of kFoldThreads threads.
+// Calls body(i) for every i in [0, count), each by a block of kFoldThreads threads.
 template <class Where, class Body>
 void for_blocks(const Where& where, int64_t count, const Body& body) {
   if (count == 0) return;
@@ -58,7 +58,7 @@ void for_blocks(const Where& where, int64_t count, const Body& body) {
   launch_blocks(run_blocks<Body>, blocks, kFoldThreads, stream_of(where), count, body);
 }
 
-// Folds every thread's value, always in the same order; all threads get the result.
+// Folds the values of all threads of a block, always in the same order. All threads get the result.
 template <class T, class Join>
 __device__ T fold_block(T mine, Join join) {
   __shared__ T parts[kFoldThreads];
@@ -88,7 +88,7 @@ struct Least {
   }
 };
 
-// The places of a broadcast's N operands for an element of the result.
+// The offsets of a broadcast's N operands for an element of the result.
 template <int N>
 class Walk {
  public:
@@ -124,8 +124,8 @@ class Walk {
   int64_t stride_[kMostDims][N] = {};
 };
 
-// y[i] = f(x[i] of each operand); 16-bit floats are converted to float and back. kCount neighbours
-// at once.
+// y[i] = f(x[i] of each operand), for kCount neighbours at once. 16-bit floats are converted to
+// float and back.
 template <class X, class Y, class F, int kOperands, int kCount>
 struct MapElements {
   const X* x[kOperands];
@@ -152,7 +152,7 @@ void map_elements(const KernelArgs& args, int64_t count, const F& f) {
     rest.x[k] = args.in[k].as<const X>();
     aligned = aligned && is_aligned(rest.x[k]);
   }
-  // Common types are vectorised; others go one by one.
+  // Common types are vectorised; other types are computed one element at a time.
   if constexpr (is_tensor_float<X> && is_tensor_float<Y>) {
     constexpr int kWide = std::min(kPack<X>, kPack<Y>);
     MapElements<X, Y, F, kOperands, kWide> packs{{}, rest.y, f};
@@ -166,8 +166,8 @@ void map_elements(const KernelArgs& args, int64_t count, const F& f) {
   for_elements(args, count, rest);
 }
 
-// A kernel defined by its launch for every element of its result. There are hundreds: functions
-// compile far faster than classes.
+// A kernel defined by its launch for every element of its result. There are hundreds of such
+// kernels, and functions compile far faster than classes.
 using LaunchElements = void (*)(const KernelArgs& args, int64_t count);
 inline std::unique_ptr<Kernel> elements_kernel(const KernelRequest& request,
                                                LaunchElements launch) {
@@ -192,7 +192,7 @@ std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
   return map_kernel<X, Y, F, 1>(request, f);
 }
 
-// For operands with the result's shape.
+// For two operands with the result's shape.
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_two(const KernelRequest& request, F f) {
   return map_kernel<X, Y, F, 2>(request, f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exponential and logarithm without calls or branches: the compiler makes loops over several
-// elements at once of them. Their relative error is about 1e-7, and NaN stays NaN.
+// Exponential and logarithm without calls or branches, so that the compiler vectorises loops that
+// use them. The relative error is about 1e-7, and NaN stays NaN.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// exp(-a) for a >= 0; 0 where the result would be less than the smallest normal float.
+// exp(-a) for a >= 0; 0 if the result would be less than the smallest normal float.
 constexpr float exp_of_minus(float a) {
   constexpr float kMost = 87, kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693145752F, kLn2Low = 1.42860677e-6F;  // halves * high is exact
@@ -22,7 +22,8 @@ constexpr float exp_of_minus(float a) {
                     t * (1.0F / 6 + t * (1.0F / 24 + t * (1.0F / 120 +
                                                           t * (1.0F / 720 + t * (1.0F / 5040)))))));
   const float result = series * std::bit_cast<float>((127 - halves) << 23);
-  // A mask instead of a choice, for which compilers would make all of the above a branch.
+  // A mask instead of a selection: compilers would turn a selection into a branch around all of the
+  // above.
   return std::bit_cast<float>(std::bit_cast<int32_t>(result) &
                               -static_cast<int32_t>(!(a >= kMost)));
 }

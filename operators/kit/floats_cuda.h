@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats of every width on the device. 16-bit floats are stored as the host's Half and BFloat16 and
-// computed with as float.
+// Floats of every width on the device. 16-bit floats are stored like the host's Half and BFloat16
+// and computed as float.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -57,7 +57,7 @@ __device__ T stored(From x) {
     return converted<T>(x);
 }
 
-// The most elements that one memory access takes.
+// The most elements in one memory access.
 template <class T>
 inline constexpr int kPack = 16 / sizeof(T);
 template <class T, int kCount>
@@ -65,7 +65,7 @@ struct alignas(sizeof(T) * kCount) Pack {
   T at[kCount];
 };
 
-// In one memory access.
+// load() and store() move a pack in one memory access.
 template <class T, int kCount>
 __device__ Pack<T, kCount> load(const T* from) {
   expect_aligned(from, sizeof(Pack<T, kCount>));
@@ -74,7 +74,8 @@ __device__ Pack<T, kCount> load(const T* from) {
 template <class T, int kCount>
 __device__ void store(T* to, const Pack<T, kCount>& pack) {
   expect_aligned(to, sizeof(Pack<T, kCount>));
-  if constexpr (sizeof(pack) == sizeof(uint4)) {  // else a compiler stores its members
+  if constexpr (sizeof(pack) == sizeof(uint4)) {  // otherwise a compiler stores the pack's members
+                                                  // one by one
     uint4 words;
     memcpy(&words, &pack, sizeof words);
     *reinterpret_cast<uint4*>(to) = words;

@@ -12,10 +12,10 @@
 
 namespace lockstep {
 
-// Where a kernel reads or writes so many bytes at once; the emulation checks their place.
+// Marks a read or write of `bytes` bytes at once; the emulation checks the address.
 __device__ inline void expect_aligned(const void*, std::size_t) {}
 
-// `threads` per block, without barriers.
+// Launches blocks of `threads` threads without barriers.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
             const Arguments&... arguments) {
@@ -23,20 +23,20 @@ void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_
   check_cuda(cudaGetLastError(), "a kernel");
 }
 
-// The block's threads use barriers.
+// Launches blocks of threads that use barriers.
 template <class... Parameters, class... Arguments>
 void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
                    const Arguments&... arguments) {
   launch(kernel, blocks, threads, stream, arguments...);
 }
 
-// The blocks of `threads` that the device holds at once, whatever else runs there. A device that is
-// not here, for which something is planned, counts as an H100.
+// The number of blocks of `threads` threads that the whole device can hold at once. An absent
+// device, for which a plan is made, counts as an H100.
 template <class... Parameters>
 int64_t blocks_held(Device device, void (*kernel)(Parameters...), int threads) {
   int devices = 0, processors = 132, of_each = 3;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || device.index >= devices) {
-    cudaGetLastError();  // or the next launch would report it
+    cudaGetLastError();  // clears the error, which the next launch would report
   } else {
     check_cuda(cudaSetDevice(device.index), "choosing a device");
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device.index),

@@ -26,7 +26,8 @@ std::vector<std::string> parts_of(const std::string& text, const std::string& ma
   return parts;
 }
 
-// Symbols from files may look like "s0 + 1"; a number too long to parse is a name.
+// The number in `text`, if it is a number. Symbols from files may look like "s0 + 1"; a number too
+// long to parse is a name.
 std::optional<int64_t> number_in(const std::string& text) {
   const std::size_t first = text.starts_with('-') ? 1 : 0;
   const bool digits = text.size() > first && text.size() < 18 &&
@@ -74,7 +75,7 @@ bool OpenSize::not_negative() const {
 
 std::string OpenSize::text() const {
   std::string text;
-  // The number last: 4*N + 1.
+  // The number is last: 4*N + 1.
   for (auto term = terms_.rbegin(); term != terms_.rend(); ++term) {
     const auto& [symbols, factor] = *term;
     std::string product = factor == 1 && !symbols.empty() ? "" : std::to_string(factor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that depend on open dimensions: sums of products such as 4*N + 1, written as a symbol of
-// that text, so that sizes computed from the batch's stay known until planning.
+// Sizes that depend on open dimensions: sums of products such as 4*N + 1. The text of a sum is the
+// symbol of the dimension, so that sizes computed from the batch size stay known until planning.
 #pragma once
 
 #include <map>
@@ -20,13 +20,13 @@ class OpenSize {
 
   Dim dim() const;
   std::optional<int64_t> number() const;  // empty while symbols are left
-  // Certainly not negative: symbols stand for sizes.
+  // True if the size is certainly not negative, because symbols stand for sizes.
   bool not_negative() const;
 
   friend OpenSize operator+(const OpenSize& a, const OpenSize& b);
   friend OpenSize operator-(const OpenSize& a, const OpenSize& b);
   friend OpenSize operator*(const OpenSize& a, const OpenSize& b);
-  // a / b if it divides exactly for all sizes of the symbols.
+  // a / b if b divides a exactly for all sizes of the symbols.
   static std::optional<OpenSize> quotient(const OpenSize& a, const OpenSize& b);
   friend bool operator==(const OpenSize&, const OpenSize&) = default;
 

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-// Null if omitted.
+// The operand's or result's data; null if it is omitted.
 template <class T>
 const T* operand(const KernelArgs& args, std::size_t i) {
   return i < args.in.size() ? args.in[i].as<const T>() : nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN compiles the kernels of a matrix product at a process's first product, and once more for
-// the first small matrices and the first transposed small ones; kernels of bfloat16 apart. The
-// first kernel by AMX tiles compiles how tiles are configured. Within a step nobody could be told
-// that there was no memory for kernels.
+// oneDNN compiles the kernels of a matrix product at a process's first product. It compiles more at
+// the first product of small matrices and of small transposed matrices, and separate kernels for
+// bfloat16. The first AMX kernel also compiles the functions that configure tiles. These
+// compilations are triggered here, before a step runs, because a step cannot report that memory for
+// kernels is missing.
 #include <execinfo.h>
 
 #include <array>
@@ -25,8 +26,9 @@ std::size_t bytes_of_sgemm() {
 constexpr std::size_t kBytesOfBfloat16 = std::size_t{2} << 20U;  // 1.6 MiB: oneDNN 2.6
 constexpr std::size_t kBytesOfTiles = std::size_t{2} << 20U;     // 1 MiB: oneDNN 2.6
 
-// oneDNN compiles below pthread_once(). An exception can pass only if the C library has loaded its
-// unwinder; where it cannot load that just then, it ends the process.
+// oneDNN compiles inside pthread_once(). An exception can pass through only if the C library has
+// loaded its unwinder. If the unwinder cannot be loaded at that moment, the C library ends the
+// process.
 void load_unwinder() {
   void* frame = nullptr;
   check(backtrace(&frame, 1) > 0, "out of memory: the C library cannot load libgcc_s.so.1",
@@ -68,15 +70,15 @@ using IsWanted = bool (*)(const std::string& implementation);
 template <class Primitive, class Desc>
 void execute_one(IsWanted is_wanted, Desc desc, std::unordered_map<int, dnnl::memory> args) {
   while (!is_wanted(desc.impl_info_str()))
-    if (!desc.next_impl()) return;  // then no other convolution is computed so either
+    if (!desc.next_impl()) return;  // then no other convolution uses such an implementation either
   args.emplace(DNNL_ARG_SCRATCHPAD, zeros(desc.scratchpad_desc()));
   dnnl::stream stream(cpu_engine());
   Primitive(desc).execute(stream, args);
   stream.wait();
 }
 
-// One pixel forwards and back: oneDNN has no function for the product alone, and its conversions of
-// the bias and of sums are compiled, too.
+// Convolves one pixel forward and backward. oneDNN has no function for the bfloat16 product alone,
+// and its conversions of the bias and of sums are compiled, too.
 void convolve_bfloat16() {
   const Dims pixel{1, 4, 1, 1}, groups{2, 2, 2, 1, 1}, ones{1, 1}, none{0, 0};
   const auto plain = [](const Dims& dims) { return plain_desc(dims, DType::bfloat16); };
@@ -98,7 +100,8 @@ void convolve_bfloat16() {
                                                 {DNNL_ARG_DIFF_SRC, zeros(image)}});
 }
 
-// The functions that configure and release tiles are compiled when the first kernel by tiles runs.
+// Runs one AMX kernel: oneDNN compiles the functions that configure and release tiles at the first
+// such run.
 void convolve_by_tiles() {
   const Dims picture{1, 64, 8, 8}, filter{64, 64, 3, 3}, ones{1, 1}, none{0, 0};
   const auto any = [](const Dims& dims) { return any_desc(dims, DType::bfloat16); };
@@ -113,7 +116,7 @@ void convolve_by_tiles() {
 
 }  // namespace
 
-// "gemm:jit" multiplies matrices, "x64:gemm:jit" convolves by products of matrices.
+// "gemm:jit" multiplies matrices, "x64:gemm:jit" convolves by matrix products.
 bool multiplies_matrices(const std::string& implementation) {
   return implementation.find("gemm") != implementation.npos;
 }

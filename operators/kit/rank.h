@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which selections rank numbers: the best first, equal ones by index, NaN last.
-// Numbers become unsigned keys in that order, so that comparing them needs no case distinction.
+// The order in which selections (TopK, suppression) rank numbers: the best first, equal numbers by
+// index, NaN last. Numbers become unsigned keys in this order, so that comparisons need no special
+// cases.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,8 @@
 
 namespace lockstep {
 
-// The key of a number: the best has the smallest, NaN the largest, which no other number has.
+// The key of a number. The best number has the smallest key. NaN has the largest key, which no
+// other number has.
 template <class T>
 Bits<T> rank_key(T value, bool largest) {
   using Key = Bits<T>;
@@ -19,7 +21,7 @@ Bits<T> rank_key(T value, bool largest) {
   Key key;
   if constexpr (std::floating_point<T>) {
     if (!(value == value)) return ~Key(0);
-    key = std::bit_cast<Key>(value + T(0));  // the sum makes 0 of -0, which is its equal
+    key = std::bit_cast<Key>(value + T(0));  // the sum turns -0 into 0, because the two are equal
     key = key & kSign ? ~key : key | kSign;  // bits of negative numbers grow downwards
   } else {
     key = static_cast<Key>(value) ^ kSign;

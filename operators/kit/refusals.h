@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals shared by several rooms (runtime/kernel/table.h); those by type are in dispatch.h.
+// Refusals shared by several families (runtime/kernel/table.h). Refusals by type are in dispatch.h.
 #pragma once
 
 #include <initializer_list>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// The first reason among several refusals.
+// Combines several refusals; gives the first reason.
 Refusal every(std::vector<Refusal> refusals);
 
 Refusal takes_types(std::vector<DType> types, std::size_t operand);
@@ -23,7 +23,7 @@ Refusal up_to_dims(std::size_t most);
 Refusal up_to_operands(std::size_t most);
 // Refuses if one of the first two operands or the result is empty.
 std::string not_empty(const KernelRequest& request);
-// Takes an operand that is row-major or channels-last, but no smaller channel blocks.
+// Accepts an operand that is row-major or channels-last, but no smaller channel blocks.
 Refusal whole_channels(std::size_t operand);
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@ namespace lockstep {
 
 namespace {
 
-// Names round numbers, so the name alone does not tell whether two are equal.
+// Shares a constant only if its value is equal: names contain rounded numbers.
 Value shared_constant(Graph& graph, const std::string& name, Literal literal) {
   const Value made = graph.find(graph.scoped(name));
   if (made && graph.literal(made) && *graph.literal(made) == literal) return made;
@@ -39,7 +39,7 @@ Value shared_integer(Graph& graph, int64_t value) {
 Value shared_vector(Graph& graph, int64_t size, float value) {
   const std::string name = join("all_", value, "_of_", size);
   if (const Value made = graph.find(graph.scoped(name))) return made;
-  // A node, which plans fold: an initializer would be in the file once for every replica.
+  // A node, which plans fold. An initializer would be in the file once for every replica.
   return constant_fill(graph, {size}, value, name);
 }
 
@@ -77,7 +77,7 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
     check(from_a == from_b || from_a == Dim(1) || from_b == Dim(1) || !from_a.known() ||
               !from_b.known(),
           "shapes ", a, " and ", b, " do not broadcast");
-    // A symbol that meets a number must turn out to be that number, or 1.
+    // A symbol that meets a number other than 1 must be that number or 1.
     const bool take_b =
         from_a == Dim(1) || (!from_a.known() && from_b.known() && !(from_b == Dim(1)));
     shape[shape.size() - 1 - back] = take_b ? from_b : from_a;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels over the elements of images, channels last or row-major: element-wise work with
+// Kernels over the elements of images, channels-last or row-major: element-wise work with
 // per-channel numbers, and sums over each channel (channel_sums_cuda.h).
 //
-// Blocks cut a tensor into pieces. A thread's packs lie in equal steps; it loads several of them
-// before it uses the first, so that their ways through memory overlap.
+// Blocks cut a tensor into pieces. A thread's packs are at equal strides. The thread loads several
+// packs before it uses the first, so that the latencies of the loads overlap.
 #pragma once
 
 #include "operators/kit/dispatch.h"
@@ -13,13 +13,13 @@ namespace lockstep {
 
 constexpr int kTileShift = 8;
 constexpr int kTileThreads = 1 << kTileShift;
-constexpr int kBlocksHeld = 3;  // at least, by a multiprocessor
-constexpr int kRounds = 3;      // of blocks, each as many as a GPU holds
-// The most blocks of a sum, on every GPU: the pieces decide the order of a sum, so its bits. 132
-// multiprocessors take them in whole rounds.
+constexpr int kBlocksHeld = 3;  // the least number of blocks per multiprocessor
+constexpr int kRounds = 3;      // number of rounds, each filling the GPU with blocks
+// The most blocks of a sum, on every GPU: the pieces determine the order of a sum, and so its bits.
+// 132 multiprocessors process the blocks in whole rounds.
 constexpr int64_t kMostPieces = 132 * kBlocksHeld * kRounds;
 
-// A thread's packs: so many of them, and the elements from one to the next.
+// A thread's packs: the offset of the first, their number, and the stride between them in elements.
 struct Packs {
   int64_t at, count, stride;
 
@@ -49,15 +49,15 @@ inline int shift_to(int64_t count, int most) {
   return shift;
 }
 
-// Channels last. `columns` threads lie along the channels, kCount channels each; the other lines of
-// threads take a piece's rows in turn.
+// Channels-last. A line of `columns` threads covers the channels, kCount channels per thread. The
+// lines of a block share a piece's rows.
 template <int kCount, class Sum = float>
 struct ChannelTiles {
   static constexpr int kPerPack = kCount;  // channels of a pack
   using Real = Sum;                        // of sums
 
   int64_t rows, channels;
-  int shift, column_blocks;  // of the columns
+  int shift, column_blocks;  // of the columns of threads
   int64_t pieces, rows_of_piece;
 
   explicit ChannelTiles(const TensorDesc& x, int64_t most_blocks = kMostPieces)
@@ -86,7 +86,8 @@ struct ChannelTiles {
   __device__ void visit(const Load& load, const Use& use) const {
     packs_of(piece()).template visit<kUnroll>(load, use);
   }
-  // What a visit before this one, or the kernel that wrote the rows, left in the cache comes first.
+  // Visits rows from last to first, because the last rows are still in the cache after an earlier
+  // visit or after the kernel that wrote them.
   template <int kUnroll, class Load, class Use>
   __device__ void visit_backwards(const Load& load, const Use& use) const {
     packs_of(pieces - 1 - piece()).backwards().template visit<kUnroll>(load, use);
@@ -102,8 +103,8 @@ struct ChannelTiles {
   }
 };
 
-// Row-major. A block takes one channel. Small planes are one pack for each of `columns` threads,
-// and lines of threads take images in turn; all threads lie along larger planes.
+// Row-major. Each block processes one channel. A small plane has one pack for each of `columns`
+// threads, and the lines of threads share the images. All threads of a block cover a larger plane.
 template <int kCount>
 struct PlaneTiles {
   static constexpr int kPerPack = 1;
@@ -168,7 +169,8 @@ struct PlaneTiles {
   }
   template <int kUnroll, class Load, class Use>
   __device__ void visit_backwards(const Load& load, const Use& use) const {
-    visit<kUnroll>(load, use);  // blocks take a channel each, so no end is in the cache
+    visit<kUnroll>(load, use);  // each block processes one channel, so the end of the tensor is not
+                                // cached
   }
 };
 
@@ -177,7 +179,7 @@ __global__ void __launch_bounds__(kTileThreads, kBlocksHeld) run_tiles(Tiles til
   body(tiles);
 }
 
-// body(tiles) by every thread of the tiles' blocks.
+// Calls body(tiles) in every thread of the tiles' blocks.
 template <class Where, class Tiles, class Body>
 void for_tiles(const Where& where, const Tiles& tiles, const Body& body) {
   const dim3 grid = tiles.grid();
@@ -185,15 +187,16 @@ void for_tiles(const Where& where, const Tiles& tiles, const Body& body) {
   launch_blocks(run_tiles<Tiles, Body>, grid, kTileThreads, stream_of(where), tiles, body);
 }
 
-// The tiles for element-wise work: the blocks that the GPU holds at once, in a few rounds. Rounds
-// and not one, so that the first of them covers what the last of the sums before it has read.
+// Tiles for element-wise work: as many blocks as the GPU holds at once, times a few rounds. Several
+// rounds let the first round cover the elements that the last round of an earlier sum has read.
 template <class Body, class Tiles>
 Tiles tiles_in_rounds(const Tiles&, const TensorDesc& x, Device device) {
   return Tiles(x, kRounds * blocks_held(device, run_tiles<Tiles, Body>, kTileThreads));
 }
 
-// make.operator()<type on the device, its tiles, elements per thread>(). Rows of channels without
-// spatial dimensions lie channels last in any case; row-major images of 16 bits are rare.
+// Calls make.operator()<type on the device, its tiles, elements per thread>(). Rows of channels
+// without spatial dimensions are channels-last in either layout; row-major images of 16 bits are
+// rare.
 template <class Make>
 auto tiled(const TensorDesc& x, bool channels_last, const Make& make) {
   return dispatch<TensorFloats>(x.dtype, [&]<class Host>() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic that wraps around on every device, as in hardware. C++ leaves signed overflow
-// undefined, and on some processors the smallest integer divided by -1 crashes the process. Floats
-// are unchanged. Callers must check for division by zero.
+// Integer arithmetic that wraps around on every device, as hardware does. C++ leaves signed
+// overflow undefined, and on some processors the smallest integer divided by -1 crashes the
+// process. Float arithmetic is unchanged. Callers must check for division by zero.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ constexpr T quotient(T a, T b) {
     return static_cast<T>(a / b);
 }
 
-// With the dividend's sign.
+// The remainder, with the dividend's sign.
 template <class T>
 constexpr T remainder_of(T a, T b) {
   if constexpr (std::is_signed_v<T>)

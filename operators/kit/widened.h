@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type in which loops on the CPU compute with T. A result is rounded to T once.
+// The type in which CPU loops compute values of type T. A result is rounded to T once.
 #pragma once
 
 #include <type_traits>

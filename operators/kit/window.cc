@@ -78,7 +78,7 @@ int64_t output_size(const Window& window, std::size_t i, int64_t input) {
   int64_t steps = room / window.strides[i];
   if (window.ceil_mode && room % window.strides[i] != 0) {
     ++steps;
-    // A window must start inside the input or its left padding.
+    // The last window must start inside the input or its left padding.
     if (steps * window.strides[i] >= input + window.pads[i]) --steps;
   }
   return steps + 1;

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// The dimensions after number and channels.
+// The dimensions after batch and channels.
 inline Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
 // All vectors have one entry per spatial dimension; `pads` has two: all begins, then all ends.
@@ -24,18 +24,18 @@ struct Window {
   std::string auto_pad = "NOTSET";
 };
 
-// Reads the window's attributes; empty if omitted. auto_pad is still unresolved.
+// Reads the window's attributes; omitted lists are empty. auto_pad is not resolved yet.
 Window read_window(AttributeReader& attributes);
-// Fills defaults and resolves auto_pad for an input of these spatial sizes (which may be symbols if
-// auto_pad is not used). Throws for lists of the wrong length or sizes below one.
+// Fills in defaults and resolves auto_pad for an input of these spatial sizes. The sizes may be
+// symbols if auto_pad is not used. Throws if a list has the wrong length or a size is below one.
 Window resolved(Window window, const std::vector<int64_t>& kernel, const Shape& spatial);
 Attributes write_window(const Window& window);
 
 // Size of the output along dimension `i`; throws if the window does not fit.
 int64_t output_size(const Window& window, std::size_t i, int64_t input);
 
-// The end padding with which windows cover exactly the output: more than declared with ceil_mode,
-// less with a remainder.
+// The end padding with which windows exactly cover the input: more than declared if ceil_mode adds
+// a window, less if a remainder of the input is unused.
 int64_t covering_end_pad(const Window& window, std::size_t i, int64_t input, int64_t output);
 
 }  // namespace lockstep

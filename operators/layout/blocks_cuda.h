@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of an element's place between layouts.
+// Conversion of an element's offset between layouts.
 #pragma once
 
 #include "runtime/kernel.h"
 
 namespace lockstep {
 
-// 64-bit divisions are slow, and few tensors need them: hence Index.
+// Index is 32 bits wide where possible: 64-bit divisions are slow, and few tensors need them.
 template <class Index>
 struct Blocks {
   Index channels, plane, from_block, to_block;
@@ -18,7 +18,7 @@ struct Blocks {
         from_block(static_cast<Index>(from.block())),
         to_block(static_cast<Index>(to.block())) {}
 
-  // The place for element i of the result, which is decoded by the result's blocks.
+  // The offset in the source of element i of the result. i is decoded by the result's blocks.
   __device__ Index from(Index i) const {
     const Index within = i % to_block;
     i /= to_block;
@@ -32,7 +32,7 @@ struct Blocks {
   }
 };
 
-// make.operator()<Index>() with an Index wide enough for all elements.
+// Calls make.operator()<Index>() with an Index wide enough for all elements.
 template <class Make>
 auto indexed(const TensorDesc& tensor, const Make& make) {
   return tensor.count() <= UINT32_MAX ? make.template operator()<uint32_t>()

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// True if the tensor can have this layout, which is not row-major.
+// True if the tensor can have `layout`, a layout other than row-major.
 bool may_lie(const TensorDesc& tensor, Layout layout, LastBlock last) {
   if (layout.is_tiles()) return layout.tiles().are_filled_by(tensor.dims);
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
@@ -17,8 +17,8 @@ bool may_lie(const TensorDesc& tensor, Layout layout, LastBlock last) {
          (last == LastBlock::padded || tensor.dims[1] % layout.block() == 0);
 }
 
-// Preference among the layouts of two operands: blocks before tiles, wide before narrow, plain
-// tiles before turned ones.
+// Preference between the layouts of two operands: blocks before tiles, wide before narrow, plain
+// tiles before transposed tiles.
 bool is_preferred(Layout layout, Layout to) {
   if (!layout.is_tiles() || !to.is_tiles()) return layout > to;
   const auto form = [](const FilterTiles& tiles) {
@@ -28,7 +28,7 @@ bool is_preferred(Layout layout, Layout to) {
 }
 
 Layouts flat_layouts(const KernelRequest& request, LastBlock last) {
-  // A collective may lack results.
+  // A collective may omit results.
   const auto made = std::ranges::find_if(request.out, &TensorDesc::present);
   const Dims& shape = made->dims;
   Layout layout;
@@ -65,7 +65,7 @@ LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::s
                     LastBlock last) {
   return [in, out, last](const KernelRequest& request) {
     Layouts layouts = row_major(request);
-    Layout widest;  // of blocks
+    Layout widest;  // of the operands' channel blocks
     for (std::size_t i : in) widest = std::max(widest, request.in[i].layout);
     for (std::size_t i : in)
       if (!may_lie(request.in[i], widest, last)) return layouts;

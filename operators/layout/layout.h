@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reorder, which plans insert between kernels with different layouts, and the layout preferences
-// that most kernels share. See runtime/plan/layouts.h.
+// The operator Reorder, which plans insert between kernels with different layouts, and the layout
+// preferences that most kernels share. See runtime/plan/layouts.h.
 #pragma once
 
 #include <vector>
@@ -10,19 +10,19 @@
 
 namespace lockstep {
 
-// For kernels that treat memory as a flat list: if an operand of the result's shape has channel
-// blocks or tiles, all of that shape get them, and so do the results. Others must be scalars.
-// Nothing is padded, since a kernel may make other numbers of zeros.
+// For kernels that treat memory as a flat list. If an operand of the result's shape has channel
+// blocks or tiles, all operands and results of that shape get this layout; other operands must be
+// scalars. Nothing is padded, since the kernel may turn zeros into other numbers.
 Layouts flat(const KernelRequest& request);
 
-// For those that make 0 of zeros (see padding.h): padded blocks, too, if all operands have the
-// result's shape.
+// For kernels that map 0 to 0 (see padding.h): padded blocks are accepted, too, if all operands
+// have the result's shape.
 Layouts flat_padded(const KernelRequest& request);
 
-enum class LastBlock { whole, padded };  // the most that a kernel takes
+enum class LastBlock { whole, padded };  // the weakest requirement that a kernel accepts
 
-// For kernels whose listed operands and results share a layout, whatever their spatial sizes:
-// channel blocks if one of those operands has them.
+// For kernels whose listed operands and results share a layout but may differ in spatial size:
+// channel blocks if a listed operand has them.
 LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
                     LastBlock last = LastBlock::whole);
 

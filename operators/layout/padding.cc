@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// Padding becomes channels.
+// The request with padding counted as channels.
 KernelRequest with_all_places(const KernelRequest& request) {
   KernelRequest whole = request;
   for (std::vector<TensorDesc>* descs : {&whole.in, &whole.out})

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padded channel blocks (TensorDesc) in kernels of the CPU.
+// Padded channel blocks (TensorDesc) in CPU kernels.
 #pragma once
 
 #include "runtime/kernel/table.h"
 
 namespace lockstep {
 
-// Whether convolutions want so few channels in blocks. Padding pays although all kernels read and
-// write it, unless most is padding: a reorder reads and writes the tensor once more for each
-// convolution.
+// True if `channels` fill at least half of their padded channel blocks. Padding pays although all
+// kernels read and write it: without padding each convolution needs a reorder, which reads and
+// writes the tensor once more. It does not pay if most of the tensor would be padding.
 constexpr bool worth_padding(int64_t channels, int64_t block) { return 2 * channels >= block; }
 
-// For kernels that treat memory as a flat list: a candidate that makes 0 of zeros. It computes
-// padding as if it were channels, and so keeps it 0.
+// For kernels that treat memory as a flat list: a candidate that maps 0 to 0. The kernel computes
+// padding as if it were channels, so padding stays 0.
 Candidate keeping_zeros(Candidate candidate);
 
-// After a kernel that made other numbers of zeros. Allocates nothing.
+// Clears padding after a kernel that turned zeros into other numbers. Allocates nothing.
 void clear_padding(const Tensor& tensor);
 
 }  // namespace lockstep

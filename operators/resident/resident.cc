@@ -24,7 +24,7 @@ void resident_slice_law(Inference& inference) {
   inference.outputs[0].shape[0] = rows;
 }
 
-// Gather of index + 0..b-1
+// Gather of the indices index..index+b-1.
 std::vector<Value> resident_slice_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   const int64_t rows = known_size(graph, r.x(2), 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ResidentSlice: the minibatch that begins at row `index` of a batch that stays on its device.
 //   (held [C, ..], index [], minibatch [b, 0]) -> rows index..index+b-1 of held, [b, ..]
-// `minibatch` has no elements; its shape says how many rows, so that a plan can be made for each
-// number.
+// `minibatch` has no elements; its shape gives the number of rows, so that each number of rows has
+// a plan.
 #pragma once
 
 #include <string>

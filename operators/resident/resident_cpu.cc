@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan moves a window over the batch instead, if rows begin where kernels expect their operands.
+// The fallback that copies. A plan rebinds a view into the batch instead, if the alignment of its
+// rows permits.
 #include <algorithm>
 #include <cstring>
 

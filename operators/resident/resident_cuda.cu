@@ -8,10 +8,10 @@
 namespace lockstep {
 namespace {
 
-// Copies: what is recorded keeps the addresses of its operands.
+// Copies instead of moving a view: a recorded graph keeps the addresses of its operands.
 template <class T>
 struct TakeResidentRows {
-  int64_t row, last;  // elements of a row; the last row that a minibatch may begin at
+  int64_t row, last;  // elements of a row; the last row at which a minibatch may begin
   const int64_t* index;
   Fault* fault;
   const T* from;

@@ -31,7 +31,7 @@ std::vector<Value> scale_body(const BodyRequest& r) {
   return {mul(r.graph, r.x(0), scalar_like(r.graph, r.x(0), factor, "scale"))};
 }
 
-// A weight may be [1], which would make a scalar a vector.
+// Reshapes each weight to a scalar: a weight [1] would make a scalar term a vector.
 std::vector<Value> weighted_sum_body(const BodyRequest& r) {
   Value sum = none;
   for (std::size_t i = 0; i < r.operands.size(); i += 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors times numbers, under Caffe2's names: Scale by a number that is known, WeightedSum by
-// numbers that are tensors.
+// Tensors times numbers, under Caffe2's names. Scale multiplies by a constant, WeightedSum by
+// one-element tensors.
 #pragma once
 
 #include <utility>

@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {
 
 constexpr int kMostTerms = 16;
 
-// Weights are operands, in device memory.
+// Weights are read from device memory.
 struct WeightedTerms {
   int count;
   const float* term[kMostTerms];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of 8 floats, for source files that are compiled for AVX2 alone. Each of these has
-// functions of its own, which no file for other processors can come to share.
+// Vectors of 8 floats, for source files that are compiled for AVX2 only. The anonymous namespace
+// gives each such file private functions. A file for other processors can never link against them.
 #pragma once
 
 #include <immintrin.h>
@@ -26,7 +26,7 @@ struct Avx2 {
   static Vector subtract(Vector x, Vector y) { return _mm256_sub_ps(x, y); }
   static Vector multiply(Vector x, Vector y) { return _mm256_mul_ps(x, y); }
   static Vector fma(Vector x, Vector y, Vector z) { return _mm256_fmadd_ps(x, y, z); }
-  // The second operand if one is NaN.
+  // Returns the second operand if either is NaN.
   static Vector relu(Vector x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
 
  private:

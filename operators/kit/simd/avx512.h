@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of 16 floats, for source files that are compiled for AVX-512 alone. Each of these has
-// functions of its own, which no file for other processors can come to share.
+// Vectors of 16 floats, for source files that are compiled for AVX-512 only. The anonymous
+// namespace gives each such file private functions. A file for other processors can never link
+// against them.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +19,7 @@ struct Avx512 {
   using Mask = __mmask16;
   static constexpr const char* kName = "AVX-512";
   static constexpr int kLanes = 16;
-  // g++ 12 sees something uninitialised in conversions without a mask.
+  // g++ 12 warns of an uninitialised value in conversions without a mask.
   static constexpr Mask kAll = 0xFFFF;
 
   static Vector load(const float* x) { return _mm512_loadu_ps(x); }
@@ -40,12 +41,12 @@ struct Avx512 {
   }
   static void stream(float* y, Vector x) { _mm512_stream_ps(y, x); }
   static void end_streams() { _mm_sfence(); }
-  // The values that a load would find after a store.
+  // The values that a load returns after a store.
   static Vector as_stored(const float*, Vector x) { return x; }
   static Vector as_stored(const BFloat16*, Vector x) {
     return reinterpret_cast<Vector>(rounded_halves(x) << 16);
   }
-  // Asks for the memory of kPixels neighbouring vectors, which need not exist.
+  // Prefetches kPixels neighbouring vectors, which need not exist.
   template <int kPixels, class T>
   static void fetch(const T* x) {
     constexpr int kLine = 64 / sizeof(T);
@@ -58,13 +59,13 @@ struct Avx512 {
   static Vector multiply(Vector x, Vector y) { return _mm512_mul_ps(x, y); }
   static Vector fma(Vector x, Vector y, Vector z) { return _mm512_fmadd_ps(x, y, z); }
   static Vector kept_where(Mask mask, Vector x) { return _mm512_maskz_mov_ps(mask, x); }
-  // The second operand if one is NaN.
+  // Returns the second operand if either is NaN.
   static Vector relu(Vector x) { return _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), x); }
 
  private:
   static Mask first(int64_t count) { return static_cast<Mask>((1U << count) - 1U); }
-  // Rounded as BFloat16(float) rounds, NaN and the smallest numbers too; the processor's own
-  // instruction makes the latter 0.
+  // Rounds like BFloat16(float), including NaN and subnormal numbers. The processor's instruction
+  // would turn subnormal numbers into 0.
   static Bits rounded_halves(Vector x) {
     const Bits bits = reinterpret_cast<Bits>(x), upper = bits >> 16;
     const Bits rounded = (bits + 0x7FFFU + (upper & 1U)) >> 16;

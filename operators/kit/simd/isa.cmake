@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# lockstep_isa(NAME sources..): sources compiled for one kind of processor, which is asked about at run time (isa.h).
+# lockstep_isa(NAME sources..): compiles sources for one kind of processor, which is detected at run time (isa.h).
 set(flags_of_avx2 -mavx2 -mfma)
 set(flags_of_avx512 -mavx512f)
 set(flags_of_avx512_bf16 -mavx512bw -mavx512bf16)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several neighbouring floats that loops on the CPU compute with at once. Without fused
-// multiply-add and in a fixed order, so every processor and every number of threads gives the same
-// bits. bfloat16 in memory is widened, which is exact, and rounded when it is stored.
+// Several neighbouring floats that CPU loops compute with at once. Operations use no fused
+// multiply-add and have a fixed order, so every processor and every number of threads computes the
+// same bits. Loads widen bfloat16, which is exact; stores round.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline Four four_of(const BFloat16* x) {
   std::memcpy(&bits, x, sizeof bits);
   return std::bit_cast<Four>(__builtin_convertvector(bits, FourBits) << 16);
 }
-// The upper halves, rounded as BFloat16(float) rounds, which keeps NaN.
+// The upper halves, rounded like BFloat16(float), which keeps NaN.
 inline FourBits rounded_halves(Four value) {
   const auto bits = std::bit_cast<FourBits>(value);
   const FourBits rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
@@ -44,7 +44,7 @@ inline void store_four(Four value, BFloat16* y) {
   const FourHalves halves = __builtin_convertvector(rounded_halves(value), FourHalves);
   std::memcpy(static_cast<void*>(y), &halves, sizeof halves);
 }
-// As a T in memory has it.
+// The value that a T in memory has after a store.
 template <class T>
 Four as_stored(Four value) {
   if constexpr (std::is_same_v<T, BFloat16>)
@@ -63,7 +63,7 @@ struct Pack {
     std::memcpy(pack.part, x, sizeof pack.part);
     return pack;
   }
-  // The first `count` lanes; the others are 0.
+  // Loads the first `count` lanes; the other lanes are 0.
   static Pack load(const float* x, int count) {
     Pack pack{};
     std::memcpy(pack.part, x, sizeof(float) * count);
@@ -92,7 +92,7 @@ struct Pack {
   }
 };
 
-// A narrow pack's unused lanes become 0.
+// Sets the unused lanes of a narrow pack to 0.
 template <int kLanes>
 Pack<kLanes> only_used(const Pack<kLanes>& pack) {
   return pack;
@@ -104,7 +104,7 @@ Pack<kLanes> only_used(const Pack<kLanes>& pack, int width) {
   return Pack<kLanes>::load(lanes.data(), width);
 }
 
-// f of corresponding parts.
+// Applies f to corresponding parts.
 template <int kLanes, class F, class... Others>
 Pack<kLanes> each_part(const F& f, const Pack<kLanes>& first, const Others&... others) {
   Pack<kLanes> made;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops on the CPU, compiled for wider vectors than every processor has. The instructions compute
-// the same bits, as kernels are compiled without fused multiply-add (operators/CMakeLists.txt);
-// there are fewer of them, which tells where 16-bit floats are widened and rounded.
+// CPU loops compiled for wider vectors than every processor has. All versions compute the same
+// bits, as kernels are compiled without fused multiply-add (operators/CMakeLists.txt). Wider
+// vectors need fewer instructions, which matters where 16-bit floats are widened and rounded.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace detail {
 
-// All that `body` calls is compiled into it.
+// Compiles all functions that `body` calls into with_avx512() or with_avx2().
 template <class Body>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl"), gnu::flatten, gnu::noinline]] void with_avx512(
     const Body& body) {
@@ -25,7 +25,7 @@ template <class Body>
 
 }  // namespace detail
 
-// Calls body(). Not for what calls parallel_for: its threads would run what was compiled for any
+// Calls body(). `body` must not call parallel_for: its threads would run code compiled for any
 // processor.
 template <class Body>
 void widest(const Body& body) {
@@ -39,7 +39,7 @@ void widest(const Body& body) {
   }
 }
 
-// The same where it pays.
+// Calls widest(body) if kPays, else body().
 template <bool kPays, class Body>
 void widest_if(const Body& body) {
   if constexpr (kPays)
@@ -47,7 +47,7 @@ void widest_if(const Body& body) {
   else
     body();
 }
-// For loops over elements of this type.
+// Calls widest() for loops over bfloat16, body() for other element types.
 template <class T, class Body>
 void widest_for(const Body& body) {
   widest_if<std::is_same_v<T, BFloat16>>(body);
