@@ -29,7 +29,8 @@ void byte_table_law(Inference& inference) {
   inference.outputs[0] = {table.dtype, inference.input(0).shape};
 }
 
-// What the nodes so far make of every byte, for each channel or for all.
+// The result of the chain so far for every byte: a row for each channel, or one row for all
+// channels.
 struct Table {
   int64_t channels = 1;
   std::vector<float> values;
@@ -41,12 +42,13 @@ Table of_bytes() {
   return table;
 }
 
-// A constant operand as a number for each channel, or one for all; empty if it is neither.
+// A constant operand as one number per channel, or as one number for all channels; empty if the
+// operand is neither.
 std::vector<float> by_channel(const Literal& literal, const Shape& x) {
   if (literal.dtype() != DType::float32) return {};
   const auto values = literal.values<float>();
   const Dims& dims = literal.dims();
-  if (dims.size() > x.size()) return {};  // it would give the result more dimensions
+  if (dims.size() > x.size()) return {};  // the operand would give the result more dimensions
   if (literal.count() == 1) return {values[0]};
   for (std::size_t back = 1; back <= dims.size(); ++back) {
     const bool is_channel = x.size() - back == 1;
@@ -93,7 +95,7 @@ class ByteTables {
     std::vector<int> nodes;
   };
 
-  // The nodes from a cast of bytes on, as far as each result has one reader.
+  // Collects the chain of nodes from a cast of bytes onward, while each result has one reader.
   void find(const Node& cast) {
     const Value bytes = cast.inputs()[0];
     if (from_.dtype(bytes) != DType::uint8 || from_.shape(bytes).size() < 2 ||
@@ -118,7 +120,7 @@ class ByteTables {
     return from_.node(readers[0]);
   }
 
-  // Lets the node work on the table, if it can.
+  // Applies the node to the table. Returns false if the node cannot be part of the chain.
   bool add(Chain& chain, const Node& node) const {
     const Value made = from_.node(chain.nodes.back()).outputs()[0];
     if (is_cast(node)) return computes_in_float32(from_.dtype(node.outputs()[0]));
@@ -162,7 +164,7 @@ class ByteTables {
 
   const Graph& from_;
   const std::set<std::string>& known_;
-  std::map<int, Chain> chains_;  // by the number of their last node
+  std::map<int, Chain> chains_;  // by the index of the chain's last node
   std::set<int> gone_;
 };
 

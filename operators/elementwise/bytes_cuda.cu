@@ -6,13 +6,14 @@
 namespace lockstep {
 namespace {
 
-constexpr int kBytes = 256;     // values of a byte: a row of the table
+constexpr int kBytes = 256;     // values of a byte: the length of a table's row
 constexpr int kNeighbours = 8;  // bytes that a thread reads at once
-constexpr int kColours = 3;     // channels of images that become the innermost
-constexpr int kMostTables = 4;  // rows in a block's memory
+constexpr int kColours = 3;     // channels of images that are stored channels-last
+constexpr int kMostTables = 4;  // rows that fit in a block's shared memory
 constexpr int kPictures = 4;    // dimensions
 
-// Looked up, elements are only moved: T is a number of their size.
+// y has the order of x. The kernel only moves table entries: T is an unsigned integer of the
+// entries' size.
 template <class T>
 struct SamePlaces {
   using Entry = T;
@@ -32,7 +33,7 @@ struct SamePlaces {
   }
 };
 
-// Planes of three colours become pixels.
+// Planes of three colours become pixels, channels-last.
 template <class T>
 struct ColoursInnermost {
   using Entry = T;
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(kBlock)
     body(here, pack);
 }
 
-// Element by element: any number of channels, any plane.
+// Element by element, for any number of channels and any plane size.
 template <class T>
 struct ByElement {
   const uint8_t* x;
@@ -126,7 +127,7 @@ std::unique_ptr<Kernel> prepare_table(const KernelRequest& request) {
       innermost ? "channels innermost" : "");
 }
 
-// Convolutions on matrix units read channels last.
+// Convolutions on tensor cores read channels-last tensors.
 Layouts table_layouts(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   const Graph& graph = request.node.graph();

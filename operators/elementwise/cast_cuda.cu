@@ -27,7 +27,8 @@ struct CastBlocks {
   }
 };
 
-// Images, whose few channels become the innermost: a thread per pixel, with one division.
+// For images with few channels, which are written channels-last: a thread per pixel, with one
+// division.
 template <class From, class To, class Index>
 struct CastPixels {
   Index channels, plane;
@@ -40,7 +41,7 @@ struct CastPixels {
       y[pixel * channels + c] = stored<To>(computed(x[first + c * plane]));
   }
 };
-constexpr int64_t kMostOfImages = 8;  // channels
+constexpr int64_t kMostOfImages = 8;  // the most channels of such images
 
 template <class From, class To>
 std::unique_ptr<Kernel> cast_and_reorder(const KernelRequest& request) {

@@ -51,7 +51,8 @@ class CastFusion {
   }
 
  private:
-  // A parameter is an input that others read in 32 bits, too: the update.
+  // True if the node casts a parameter: an input that a node other than a cast also reads in 32
+  // bits (the update).
   bool casts_parameter(const Node& node) const {
     if (node.type() != "Cast" || !node.domain().empty()) return false;
     const Value x = node.inputs()[0];

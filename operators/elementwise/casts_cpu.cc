@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// Results lie as their operands do, or in tiles beside row-major operands.
+// A result has its operand's layout, or tiles if the operand is row-major.
 template <class To>
 std::unique_ptr<Kernel> prepare_casts(const KernelRequest& request) {
   std::vector<std::optional<PlacesInTiles>> places(request.out.size());

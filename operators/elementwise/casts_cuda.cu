@@ -11,10 +11,10 @@ struct CastTensor {
   const float* x;
   To* y;
   int64_t count;
-  uint32_t channels, plane;  // of a result with channels innermost; plane is 1 if x is in y's order
+  uint32_t channels, plane;  // of a channels-last result; plane is 1 if x and y have the same order
   bool aligned;
 
-  // The place in x for one in y. Divisions in 64 bits are slow.
+  // The offset in x of y's element i. 64-bit divisions are slow.
   __device__ uint32_t from(uint32_t i) const {
     const uint32_t row = i / (channels * plane), within = i - row * channels * plane;
     const uint32_t place = within / channels;

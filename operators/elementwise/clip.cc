@@ -20,7 +20,8 @@ void clip_grad_law(Inference& inference) {
   inference.outputs[0] = inference.input(In::dy);
 }
 
-// The bounds count as constants, even if they are initializers: that is how a file writes a ReLU6.
+// The bounds count as constants, even if they are initializers: files store a ReLU6 with
+// initializers as bounds.
 std::vector<Value> clip_gradient(const GradientRequest& r) {
   std::vector<Value> inputs{r.dy[0], r.x(0)};
   for (std::size_t i = 1; i < r.node.inputs().size(); ++i) inputs.push_back(r.x(i));

@@ -17,7 +17,8 @@ constexpr int64_t kGrain = 16384;
 using Clippable = Types<float, double, int32_t, int64_t, int8_t, uint8_t, BFloat16>;
 using Bounded = Types<float, double, BFloat16>;
 
-// Those omitted bound nothing. By value: a result may lie over what the operands point to.
+// The bounds of a clip; an omitted bound is unlimited. Stored by value, since a result may alias
+// the operands.
 template <class T>
 struct Bounds {
   using C = Widened<T>;
@@ -80,7 +81,8 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
   });
 }
 
-// Bounds, from operand `first` on, have no layout.
+// Lets all operands before `first` share a layout. The bounds, operands from `first` on, have no
+// layout.
 LayoutWish flat_beside_bounds(std::size_t first) {
   return [first](const KernelRequest& request) {
     KernelRequest values = request;

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// In device memory; either may be null.
+// Pointers to device memory; either may be null.
 template <class T>
 struct ClipBounds {
   const T *low, *high;

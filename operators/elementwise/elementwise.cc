@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Add Sub Mul Div Pow Sum Mean Max Min PRelu Where Mod BitShift (broadcasting); Neg Exp Log Sqrt
-// Reciprocal Abs; Clip (clip.h); comparisons and logic; Cast CastLike. Gradients are standard
-// operators again; sum_to undoes the broadcast.
+// Reciprocal Abs; Clip (clip.h); comparisons and logic; Cast CastLike. Gradients consist of
+// standard operators; sum_to() undoes the broadcast.
 #include "operators/elementwise/elementwise.h"
 
 #include "operators/elementwise/bytes.h"
@@ -66,7 +66,7 @@ std::vector<Value> pow_gradient(const GradientRequest& r) {
   Value a = r.x(0), b = r.x(1);
   if (r.wanted[0]) {
     Site site = gradient_site(r, 0);
-    const DType type = r.graph.dtype(a);  // ONNX lets the exponent be of another
+    const DType type = r.graph.dtype(a);  // ONNX permits another type for the exponent
     if (r.graph.dtype(b) != type) b = cast(r.graph, b, type, site);
     Value one = scalar_like(r.graph, b, 1, "one");
     Value power = binary(r.graph, "Pow", a, sub(r.graph, b, one, site), site);
@@ -121,7 +121,7 @@ std::vector<Value> cast_like_gradient(const GradientRequest& r) {
   return {cast(r.graph, r.dy[0], r.graph.dtype(r.x(0)), gradient_site(r, 0)), none};
 }
 
-// Each operand gets its share of the mean.
+// Every operand gets an equal part of dy.
 std::vector<Value> mean_gradient(const GradientRequest& r) {
   const double share = 1.0 / static_cast<double>(r.node.inputs().size());
   std::vector<Value> dx(r.node.inputs().size());
@@ -134,7 +134,7 @@ std::vector<Value> mean_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// dy goes to the operands that are the extreme, in equal shares.
+// Splits dy equally among the operands that attain the extreme.
 std::vector<Value> extreme_gradient(const GradientRequest& r) {
   const std::size_t count = r.node.inputs().size();
   std::vector<Value> hits, dx(count);
@@ -168,7 +168,7 @@ std::vector<Value> where_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// x if positive, else slope * x.
+// y = x if x is positive, else slope * x.
 std::vector<Value> prelu_gradient(const GradientRequest& r) {
   std::vector<Value> dx(2);
   Site site = gradient_site(r, 0);
@@ -184,8 +184,8 @@ std::vector<Value> prelu_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// Either operand may be overwritten; the planner only does so for equal sizes, never for a
-// broadcast operand.
+// The result may overwrite either operand. The planner permits this only for operands of the
+// result's size, never for a broadcast operand.
 Op arithmetic(const char* type, GradientRule gradient) {
   return {.type = type,
           .domain = "",
@@ -203,10 +203,10 @@ Op function(const char* type, GradientRule gradient) {
           .may_alias = {{0, 0}}};
 }
 
-// ONNX infers the shape, but does not check the condition's type.
+// Checks the condition's type. ONNX infers the shape.
 void where_law(Inference& inference) { demand_type(inference, 0, DType::boolean); }
 
-// ONNX 1.12 infers nothing for GreaterOrEqual and LessOrEqual.
+// Infers the result of a comparison. ONNX 1.12 infers nothing for GreaterOrEqual and LessOrEqual.
 void comparison_law(Inference& inference) {
   if (!inference.input(0).ranked || !inference.input(1).ranked) return;
   inference.outputs[0] = {DType::boolean,

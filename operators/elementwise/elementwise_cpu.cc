@@ -36,7 +36,7 @@ struct Divide {
   }
 };
 
-// Integer division by zero would crash the process.
+// Throws if an integer divisor is 0, which would crash the process.
 template <class T>
 void check_divisors(const Tensor& divisors) {
   const T* b = divisors.as<T>();
@@ -77,8 +77,8 @@ Candidate function(F) {
           }};
 }
 
-// Folds any number of operands left to right, so bits do not depend on threads or aliases;
-// the result is divided by `divisor` at the end (Mean).
+// Folds any number of operands from left to right, so bits do not depend on threads or aliases. At
+// the end the result is divided by `divisor` (Mean).
 template <class T, class Fold>
 std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold,
                                         Widened<T> divisor) {
@@ -139,7 +139,7 @@ Candidate variadic(Fold fold, bool mean = false) {
           }};
 }
 
-// A function of bool, or a test of a float.
+// A kernel for a function of bools or a test of floats.
 template <class F>
 Candidate predicate(F) {
   return {"CPU", takes<Tested>(), [](const KernelRequest& request) {
@@ -169,7 +169,7 @@ struct Power {
   }
 };
 
-// Base and exponent may differ in type; the result has the base's.
+// Base and exponent may differ in type; the result has the base's type.
 std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
   return dispatch<Numbers>(request.in[0].dtype, [&]<class A>() {
     return dispatch<Exponents>(request.in[1].dtype, [&]<class B>() {
@@ -178,7 +178,7 @@ std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
   });
 }
 
-// c_like: with the dividend's sign, as in C; else the divisor's, as in Python.
+// The result has the dividend's sign, as in C, if c_like, else the divisor's sign, as in Python.
 template <bool c_like>
 struct Modulo {
   template <class T>
@@ -231,7 +231,7 @@ std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
                           [&]<class T>() { return choose_rows(request, chosen_row<T>); });
 }
 
-// Floats that C++ has no type for, such as Half, go through float.
+// Converts types without C++ arithmetic, such as Half, through float.
 template <class To>
 struct Converted {
   template <class From>
@@ -253,7 +253,7 @@ std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
   });
 }
 
-// Results that a Reorder cannot take lie row-major.
+// A cast keeps blocks only if a Reorder supports both types; otherwise it is row-major.
 Candidate casting(const Refusal& refuses) {
   Candidate candidate = keeping_zeros({"CPU", refuses, prepare_cast});
   candidate.wish = [in_blocks = candidate.wish](const KernelRequest& request) {

@@ -139,7 +139,7 @@ std::unique_ptr<Kernel> of_floats(const KernelRequest& request) {
   return dispatch<Floats>(request.in[0].dtype,
                           [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
 }
-// Raises a fault if an integer is divided by zero.
+// Integer division, which raises a fault if a divisor is 0.
 template <class T>
 struct DivideIntegers {
   Walk<2> walk;
@@ -196,8 +196,8 @@ std::unique_ptr<Kernel> function_of_numbers(const KernelRequest& request) {
 
 constexpr int kMostTerms = 32;
 
-// kTerms operands of one shape, or if that is 0 any number, folded left to right, and divided by
-// their number for a mean; kCount neighbours at once.
+// Folds operands of one shape from left to right; a mean divides by the number of operands. kTerms
+// is the number of operands; 0 means any number. kCount neighbours are computed at once.
 template <class T, class F, bool kMean, int kTerms, int kCount>
 struct Fold {
   int count;
@@ -219,7 +219,7 @@ struct Fold {
   }
 };
 
-// The elements [begin, begin + kCount * packs).
+// Folds the elements [begin, begin + kCount * packs).
 template <class T, class F, bool kMean, int kTerms, int kCount>
 void fold(const KernelArgs& args, int64_t begin, int64_t packs) {
   Fold<T, F, kMean, kTerms, kCount> body{
@@ -258,7 +258,7 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
   });
 }
 
-// For operands with the result's shape or one element, any layout will do.
+// Supports any layout if the operands have the result's shape or one element.
 Layouts flat_choice(const KernelRequest& request) {
   return request.in[0].dims == request.out[0].dims ? flat(request) : row_major(request);
 }

@@ -77,7 +77,8 @@ std::unique_ptr<Kernel> prepare_is_inf(const KernelRequest& request) {
                                        attributes.integer("detect_negative", 1) != 0});
 }
 
-// Integers are raised as double, which represents every int32; larger types fall back to the host.
+// Integers are computed as double, which represents every int32. Larger types fall back to the
+// host.
 struct Power {
   template <class A, class B>
   __device__ A operator()(A base, B exponent) const {
@@ -96,7 +97,7 @@ std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
   });
 }
 
-// c_like: with the dividend's sign, as in C; else the divisor's, as in Python.
+// The result has the dividend's sign, as in C, if c_like, else the divisor's sign, as in Python.
 template <bool c_like>
 struct Modulo {
   template <class T>

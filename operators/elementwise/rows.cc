@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// Operands of broadcast shapes and their result. A single long row is split; many rows are shared
-// out.
+// Operands of broadcast shapes and their result. A single long row is split among threads; many
+// rows are distributed over threads.
 template <int N>
 class Rows {
  public:
@@ -25,7 +25,7 @@ class Rows {
       size_[k] = static_cast<int64_t>(size_of(request.in[k].dtype));
   }
 
-  // run(operands, result, count) for chunks of rows.
+  // Calls run(operands, result, count) for chunks of rows.
   template <class Run>
   void visit(const KernelArgs& args, const Run& run) const {
     if (walk_.rows == 0 || walk_.row_length == 0) return;
@@ -48,7 +48,7 @@ class Rows {
     return dims;
   }
 
-  // Elements [begin, end) of a row, whose operands start `at` that place.
+  // Calls run() for elements [begin, end) of a row, with operands that start at offsets `at`.
   template <class Run>
   void piece(const KernelArgs& args, const std::array<int64_t, N>& at, int64_t row, int64_t begin,
              int64_t end, const Run& run) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise work on the CPU. The only code per operator and type is one plain loop over a row;
-// the walk over rows of broadcast operands and its division among threads are shared and compiled
-// once.
+// Element-wise work on the CPU. Each operator and type only has a plain loop over a row. The walk
+// over rows of broadcast operands and the division among threads are shared code, compiled once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace lockstep {
 
-// An operand of a row: its elements are `step` apart, which is 0 or 1.
+// An operand of a row. Its elements are `step` elements apart; step is 0 or 1.
 struct RowOperand {
   const void* at;
   int64_t step;
@@ -23,7 +22,7 @@ struct RowOperand {
 using RowOfOne = void (*)(const void* x, void* y, int64_t count);
 using RowOfTwo = void (*)(RowOperand a, RowOperand b, void* y, int64_t count);
 using RowOfThree = void (*)(RowOperand a, RowOperand b, RowOperand c, void* y, int64_t count);
-// Throws for invalid operands up front: an exception must not leave a parallel loop.
+// Throws for invalid operands before a parallel loop, which no exception may leave.
 using CheckOperand = void (*)(const Tensor& operand);
 
 std::unique_ptr<Kernel> map_rows(const KernelRequest& request, RowOfOne row);
@@ -31,7 +30,7 @@ std::unique_ptr<Kernel> combine_rows(const KernelRequest& request, RowOfTwo row,
                                      CheckOperand check_second = nullptr);
 std::unique_ptr<Kernel> choose_rows(const KernelRequest& request, RowOfThree row);
 
-// Common types, whose loops are worth their compile time.
+// Common types, for which optimised loops are worth the compile time.
 template <class T>
 inline constexpr bool is_common =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> ||

@@ -103,7 +103,7 @@ struct CublasProduct::Chosen {
     check_blas(api().set_product(product, which, &value, sizeof value), "a product");
   }
 
-  // Row-major, as they lie in memory.
+  // Row-major matrices, as stored in memory.
   struct Matrices {
     int64_t rows, columns, between_rows, stride;
   };
@@ -123,7 +123,7 @@ struct CublasProduct::Chosen {
     cublasLtMatmulPreference_t preference = nullptr;
     check_blas(api().create_preference(&preference), "a preference");
     const std::size_t workspace = kWorkspace;
-    // Parts of a split sum are added in float32, never in the result's 16 bits.
+    // Partial sums are added in float32, never in the result's 16 bits.
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;

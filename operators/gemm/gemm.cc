@@ -49,13 +49,13 @@ Value swapped(Graph& graph, Value x, const Site& site) {
   return transpose(graph, x, order, site);
 }
 
-// For a Reshape to rows of any number.
+// True if a Reshape to [-1, columns] is possible.
 bool has_known_sizes(const Shape& matrix) {
   return std::ranges::all_of(matrix, [](const Dim& dim) { return dim.known() && dim.size() > 0; });
 }
 
-// Of a matrix on the right: the rows of all examples are one matrix, so either gradient is one
-// product.
+// The gradients of a product with a single right matrix. The rows of all examples form one matrix,
+// so each gradient is one product.
 std::vector<Value> gradient_by_rows(const GradientRequest& r) {
   Graph& graph = r.graph;
   const Value a = r.x(0), b = r.x(1);
@@ -95,7 +95,7 @@ std::vector<Value> matmul_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// ONNX does not check the inner dimension and the shape of C.
+// Checks the inner dimension and the shape of C, which ONNX does not check.
 void gemm_law(Inference& inference) {
   inference.require_ranked();
   GemmAttrs attrs = read_gemm(inference.attributes);

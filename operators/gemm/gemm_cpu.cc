@@ -79,7 +79,7 @@ std::unique_ptr<Kernel> matmul_kernel(const KernelRequest& request) {
   auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   const std::size_t last = y.size() - 1;
   Product product{false, false, y[last - 1], y[last], a.back()};
-  // One shared right operand: all rows of the left one form a single matrix.
+  // With a single right operand, all rows of the left operand form one matrix.
   if (b.size() == 2 && a.size() > 2) {
     product.m = element_count(y) / std::max<int64_t>(1, product.n);
     y = {product.m, product.n};

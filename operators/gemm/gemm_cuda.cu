@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Writes beta C, broadcast, to the result before the product is added.
+// Writes C, broadcast, to the result; the product then adds beta times the result.
 template <class T>
 struct Spread {
   Walk<1> walk;

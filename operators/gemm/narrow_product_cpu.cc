@@ -77,7 +77,7 @@ std::string not_one_matrix(const KernelRequest& request) {
              : "takes one matrix on the right";
 }
 
-// All rows of the left operand form a single matrix.
+// All rows of the left operand form one matrix.
 std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   const Dims& b = request.in[1].dims;
   return product_kernel(

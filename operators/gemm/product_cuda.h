@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices in GPU kernels of any room.
+// Matrix products for GPU kernels of any family.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-// The algorithm is chosen on the device it will run on, if that exists; in tf32 if the request
-// allows it.
+// Chooses the algorithm on the device that will run the product, if it exists. Uses tf32 if the
+// request allows it.
 inline std::shared_ptr<CublasProduct> chosen_product(const KernelRequest& request,
                                                      MatrixProduct product) {
   product.tf32 = request.tf32;

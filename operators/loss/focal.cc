@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The focal losses of dense detectors. Of an anchor with label t (0: background, -1: does not
-// count) and its logits x,
-//   SigmoidFocalLoss, for every class d:  -alpha (1 - p)^gamma log(p)       if d = t
-//                                         -(1 - alpha) p^gamma log(1 - p)   else;  p = sigmoid(x_d)
-//   SoftmaxFocalLoss:                     -z (1 - p)^gamma log(p);  p = softmax(x)_t,
-//                                         z = alpha for an object, 1 - alpha for background
-// summed, and divided by the larger of `objects` and 1. Backward is
-//   SigmoidFocalLossGrad, SoftmaxFocalLossGrad (dloss, logits, labels, objects) -> dlogits
+// The focal losses of dense detectors. An anchor has a label t (0: background, -1: ignored) and
+// logits x. Its terms are
+// SigmoidFocalLoss, for every class d:  -alpha (1 - p)^gamma log(p)       if d = t
+// -(1 - alpha) p^gamma log(1 - p)   else;  p = sigmoid(x_d)
+// SoftmaxFocalLoss:                     -z (1 - p)^gamma log(p);  p = softmax(x)_t,
+// z = alpha for an object, 1 - alpha for background
+// The loss is the sum of all terms, divided by the larger of `objects` and 1. Backward is
+// SigmoidFocalLossGrad, SoftmaxFocalLossGrad (dloss, logits, labels, objects) -> dlogits
 #include "operators/loss/focal.h"
 
 #include <cmath>
@@ -32,7 +32,7 @@ Value focal_loss(Graph& graph, const char* type, std::vector<Value> operands,
                          site);
 }
 
-// The number of objects is a count, through which no gradient flows.
+// Gradients reach only the logits: labels and the number of objects are counts.
 std::vector<Value> focal_gradient(const GradientRequest& r) {
   if (!r.wanted[0]) return {};
   return {r.graph.add_value({.type = r.node.type() + "Grad",
@@ -43,8 +43,8 @@ std::vector<Value> focal_gradient(const GradientRequest& r) {
           none, none};
 }
 
-// Checks logits, labels and objects, operands `first`, ..; `extra`: planes of an anchor besides the
-// classes.
+// Checks logits, labels and objects, operands `first`, .. `extra` is the number of an anchor's
+// planes besides the classes.
 void demand_focal(Inference& inference, std::size_t first, int64_t extra) {
   inference.require_ranked();
   const FocalAttrs attrs = read_focal(inference.attributes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this folder: the focal losses.
+// The focal losses: records and bodies.
 #pragma once
 
 #include "operators/loss/loss.h"

@@ -26,7 +26,7 @@ struct FocalOperands {
     logits = reshape(r.graph, r.x(0), {0, anchors, planes, -1});
     labels = cast(r.graph, reshape(r.graph, r.x(1), {0, anchors, 1, -1}), DType::int64);
   }
-  // alpha for what is an object, 1 - alpha for the rest.
+  // alpha for an object, 1 - alpha otherwise.
   Value share(Graph& graph, Value is_object) const {
     return where(graph, is_object, shared_number(graph, attrs.alpha),
                  shared_number(graph, 1 - attrs.alpha));
@@ -36,7 +36,7 @@ struct FocalOperands {
   }
 };
 
-// The sum of the terms that count, for each object.
+// The sum of the terms that are not ignored, divided by the number of objects.
 std::vector<Value> of_each_object(const BodyRequest& r, const FocalOperands& of, Value terms) {
   Graph& graph = r.graph;
   const Value counts = standard(graph, "GreaterOrEqual", {of.labels, shared_integer(graph, 0)});
@@ -48,7 +48,8 @@ std::vector<Value> of_each_object(const BodyRequest& r, const FocalOperands& of,
 
 }  // namespace
 
-// sigmoid(s)^gamma softplus(s), of s = -x for the label's class and x for any other.
+// Sums sigmoid(s)^gamma softplus(s), with s = -x for the label's class and s = x for any other
+// class.
 std::vector<Value> sigmoid_focal_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   const FocalOperands of(r, 0);

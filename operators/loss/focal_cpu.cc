@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work is cut into chunks of an anchor's cells, with all their classes. A chunk's terms are added
-// cell by cell in the order of the classes, then over its cells; chunks are added in order. So the
-// sum has one order at any number of threads. Nothing as large as the logits is kept.
+// Work is cut into chunks of an anchor's cells, with all their classes. The terms of a chunk are
+// added cell by cell in the order of the classes, then over the cells; chunks are added in order.
+// The sum has the same order for any number of threads. No buffer is as large as the logits.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kCells = 256;  // of a chunk: its buffers and a row of logits are in fast cache
+constexpr int64_t kCells = 256;  // of a chunk: its buffers and a row of logits fit the fast caches
 
 // logits [anchors of all images, planes, cells], labels [anchors, cells].
 struct FocalPlanes {
@@ -32,7 +32,7 @@ struct FocalPlanes {
 // Cells of one anchor.
 struct FocalChunk {
   int64_t count;   // cells
-  int64_t logits;  // offset of the first cell's first plane; the next plane is `stride` behind
+  int64_t logits;  // offset of the first cell's first plane; the next plane follows at `stride`
   int64_t stride;
   int32_t label[kCells];
 
@@ -47,7 +47,7 @@ struct FocalChunk {
   }
 };
 
-// Before a parallel loop, which no exception may leave.
+// Throws for an invalid label. Runs before a parallel loop, which no exception may leave.
 template <class Label>
 void check_focal_labels(const Label* labels, int64_t count, int64_t classes,
                         const LabelErrors& errors) {
@@ -55,8 +55,8 @@ void check_focal_labels(const Label* labels, int64_t count, int64_t classes,
     if (labels[i] < -1 || labels[i] > classes) errors.raise(labels[i], i);
 }
 
-// -- a sigmoid for each class: f(s) = sigmoid(s)^gamma softplus(s), of -x for the label's class and
-// x for any other
+// -- a sigmoid for each class: f(s) = sigmoid(s)^gamma softplus(s), with s = -x for the label's
+// class and s = x for any other class
 
 template <bool kSquare>
 struct FocalCurve {
@@ -111,7 +111,8 @@ void sigmoid_focal_slopes(const FocalChunk& chunk, const float* logits, float* s
 
 // -- a softmax over background and classes
 
-// The largest logit of each cell; exp(x - top), summed over its label's plane and over the others.
+// The largest logit of each cell, and exp(x - top) of the label's plane and summed over the other
+// planes.
 struct FocalSoftmax {
   float top[kCells], own[kCells], others[kCells];
 
@@ -132,7 +133,8 @@ struct FocalSoftmax {
   }
 };
 
-// Of one cell that counts; not 1 - p, which loses what a sure prediction lacks.
+// The probability of one cell that is not ignored. 1 - p is computed from the other planes: a
+// subtraction would lose digits for p near 1.
 struct FocalProbability {
   double log;      // log(p)
   double missing;  // 1 - p
@@ -168,7 +170,7 @@ void softmax_focal_slopes(const FocalChunk& chunk, const float* logits, float* s
     const FocalProbability p(chunk, softmax, logits, i);
     const double z = chunk.label[i] == 0 ? 1 - attrs.alpha : attrs.alpha;
     const double gamma = attrs.gamma;
-    // Nothing is missing: every plane's slope is 0, but the power may be infinite.
+    // If p is 1, every plane's slope is 0; the power may be infinite.
     const double slope = p.missing == 0
                              ? 0
                              : gamma * std::pow(p.missing, gamma - 1) * std::exp(p.log) * p.log -

@@ -13,7 +13,7 @@ LabelErrors::LabelErrors(const KernelRequest& request, std::size_t labels, int64
       classes_(classes) {}
 
 std::string LabelErrors::text(int64_t label, int64_t place) const {
-  // Labels of places of a picture have several dimensions.
+  // Labels of positions in an image have several dimensions.
   const std::string where =
       dims_.size() < 2 ? join("of row ", place) : "at " + text_of_place(dims_, place);
   return join("label ", label, " ", where, " of '", operand_, "' is outside 0..", classes_ - 1,

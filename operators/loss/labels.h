@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels that are no class, for this folder's kernels.
+// Errors about labels that are no class, for the kernels of losses.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace lockstep {
 // Errors about the labels of a node.
 class LabelErrors {
  public:
-  // `labels`: the operand. A label should be from 0 to `classes` - 1.
+  // `labels` is the index of the operand. A label should be from 0 to `classes` - 1.
   LabelErrors(const KernelRequest& request, std::size_t labels, int64_t classes);
 
-  // "label 7 of row 3 of 'cpu_0/label' is outside 0..1 (and is not ignored)". `place`: among all
-  // labels.
+  // "label 7 of row 3 of 'cpu_0/label' is outside 0..1 (and is not ignored)". `place` is the index
+  // among all labels.
   std::string text(int64_t label, int64_t place) const;
-  // Throws this text, naming the node.
+  // Throws an error with the node and this text.
   [[noreturn]] void raise(int64_t label, int64_t place) const;
 
  private:

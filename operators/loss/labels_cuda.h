@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of labels: weights of labels, and reductions of the terms. For this room's GPU kernels.
+// GPU helpers for losses with labels: weights of labels, and reductions of the terms.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ struct Columns {
   }
 };
 
-// A label's weight: 0 if ignored or out of range (of which settle() raises a fault).
+// A label's weight; 0 if the label is ignored or out of range. settle() raises a fault for a label
+// out of range.
 template <class Label>
 struct Weights {
   const Label* labels;
@@ -36,8 +37,8 @@ struct Weights {
     if (is_ignored(column) || !is_class(column)) return 0;
     return weights ? weights[labels[column]] : 1;
   }
-  // Called by all threads of one block, so that one thread alone writes the fault: of the first
-  // column whose label is wrong.
+  // Raises a fault for the first column with a wrong label. All threads of one block call this, so
+  // that a single thread writes the fault.
   __device__ void raise_first_wrong(int64_t count, Fault* fault) const {
     int64_t wrong = count;
     for (int64_t c = threadIdx.x; c < count && wrong == count; c += kFoldThreads)
@@ -48,7 +49,7 @@ struct Weights {
   __device__ bool counts(int64_t column) const { return of(column) != 0; }
 };
 
-// The divisor of the sum of terms. If no label counts, all terms are 0, and so is their mean.
+// The divisor of the sum of terms. If no label counts, all terms and the mean are 0.
 __device__ inline double divisor_of(bool mean, double weight) {
   return mean && weight != 0 ? weight : 1;
 }
@@ -102,11 +103,11 @@ struct TotalWeight {
   }
 };
 
-// A loss of scores (classes are their second dimension) and labels, for its kernels.
+// A loss of scores (dimension 1 is the class) and labels, for GPU kernels.
 template <class Label>
 class LabelLoss {
  public:
-  // `labels`: the operand; class weights, if any, are the next one.
+  // `labels` is the index of the operand; class weights, if any, are the next operand.
   LabelLoss(const KernelRequest& request, const Dims& scores, std::size_t labels)
       : around(scores, 1),
         attrs_(read_cross_entropy(request.attributes())),
@@ -116,7 +117,7 @@ class LabelLoss {
 
   const AroundAxis around;
 
-  // True if every label has a loss of its own.
+  // True if the loss is not reduced: every label has a separate loss.
   bool each() const { return attrs_.reduction == "none"; }
 
   Weights<Label> weights(const KernelArgs& args) const {
@@ -125,7 +126,7 @@ class LabelLoss {
             attrs_.ignores, attrs_.ignore_index};
   }
 
-  // Reduces the terms of all labels to the loss. A label that is no class raises a fault.
+  // Reduces the terms of all labels to the loss. Raises a fault for a label that is no class.
   void settle(const KernelArgs& args, const double* terms, float* loss) const {
     const int64_t count = around.columns();
     if (!each())
@@ -134,7 +135,7 @@ class LabelLoss {
     for_blocks(args, 1, CheckLabels<Label>{weights(args), count, args.fault});
     for_elements(args, count, EachLoss{terms, loss});
   }
-  // The divisor of the loss.
+  // Computes the divisor of the loss.
   void settle_divisor(const KernelArgs& args, double* divisor) const {
     for_blocks(args, 1, TotalWeight<Label>{weights(args), around.columns(), mean(), divisor});
   }
@@ -155,7 +156,7 @@ class LabelLoss {
   bool weighted_;
 };
 
-// prepare.operator()<Label>() for the type of that operand.
+// Calls prepare.operator()<Label>() for the type of operand `labels`.
 template <class Prepare>
 std::unique_ptr<Kernel> of_labels(const KernelRequest& request, std::size_t labels,
                                   const Prepare& prepare) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weighted log-probability of each label, negated; and its gradient, which is 0 except at the
+// The negated weighted log-probability of each label, and its gradient, which is 0 except at the
 // labels.
 #include "operators/kit/dispatch.h"
 #include "operators/loss/likelihood_cuda.h"
@@ -27,7 +27,7 @@ template <class Label>
 struct LikelihoodSlope {
   Columns columns;
   Weights<Label> weights;
-  bool each;  // every column has a slope of its own
+  bool each;  // every column has a separate slope
   const float* dloss;
   const double* divisor;
   float* dx;

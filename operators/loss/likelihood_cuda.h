@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this room's GPU kernels.
+// GPU kernels of NegativeLogLikelihoodLoss and its gradient.
 #pragma once
 
 #include <vector>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax: gradients from the output, along the same axis.
-//   SoftmaxGrad    (dy, y) -> y * (dy - sum(dy * y))
-//   LogSoftmaxGrad (dy, y) -> dy - exp(y) * sum(dy)
+// SoftmaxGrad    (dy, y) -> y * (dy - sum(dy * y))
+// LogSoftmaxGrad (dy, y) -> dy - exp(y) * sum(dy)
 // SoftmaxCrossEntropyLoss has a second output, the logarithms of the probabilities; backward is
-//   SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
-//     = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
-//   (total: of all labels' weights; if it is 0 the mean is 0, not 0 / 0)
-// NegativeLogLikelihoodLoss is the same without the softmax; backward is
-//   NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
+// SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
+// = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
+// (total: the sum of all labels' weights; if it is 0, the mean is 0 instead of 0 / 0)
+// NegativeLogLikelihoodLoss is the same loss without the softmax; backward is
+// NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
 #include "operators/loss/loss.h"
 
 #include "operators/elementwise/elementwise.h"
@@ -70,7 +70,7 @@ std::vector<Value> likelihood_gradient(const GradientRequest& r) {
           none, none};
 }
 
-// The scores' shape without the classes.
+// The shape of labels: the scores' shape without the classes.
 Shape labelled(const Shape& scores) {
   check(scores.size() >= 2, "the scores are ", scores, ", should have at least 2 dimensions");
   Shape labels{scores[0]};
@@ -78,7 +78,7 @@ Shape labelled(const Shape& scores) {
   return labels;
 }
 
-// ONNX checks neither ranks nor the length of the weights.
+// Checks ranks and the length of the weights, which ONNX does not check.
 void cross_entropy_law(Inference& inference) {
   inference.require_ranked();
   CrossEntropyAttrs attrs = read_cross_entropy(inference.attributes);
@@ -97,7 +97,7 @@ void cross_entropy_law(Inference& inference) {
   if (inference.outputs.size() > 1) inference.outputs[1] = inference.input(0);
 }
 
-// Operands 0, 2 and 3 of both are dloss, labels and weights.
+// Checks operands 0, 2 and 3 of both gradients: dloss, labels and weights.
 void check_loss_gradient(Inference& inference, const Shape& scores) {
   const Shape labels = labelled(scores);
   demand_shape(inference, 2, labels);

@@ -30,7 +30,7 @@ struct FocalAttrs {
   float gamma = 2;
 };
 // The focal loss of dense detectors, summed and divided by the larger of `objects` (a scalar float)
-// and 1. labels [N, A, H, W] of int64: 0 for background, -1 for places that do not count.
+// and 1. labels [N, A, H, W] of int64: 0 for background, -1 for ignored anchors.
 // logits [N, A * classes, H, W].
 Value sigmoid_focal_loss(Graph& graph, Value logits, Value labels, Value objects,
                          const FocalAttrs& attrs, const Site& site = {});

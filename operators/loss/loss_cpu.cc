@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// The number of columns worth a thread.
+// The minimum number of columns per thread.
 int64_t grain_of(const AroundAxis& columns) {
   return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns.size));
 }
@@ -22,7 +22,7 @@ int64_t axis_of(const KernelRequest& request) {
   return attributes.integer("axis", -1);
 }
 
-// log(sum(exp(x))) of one column, and its maximum, without overflow.
+// log(sum(exp(x - maximum))) of one column, and the maximum; without overflow.
 template <class T>
 std::pair<T, T> log_sum_exp(const T* x, int64_t size, int64_t stride) {
   T top = size > 0 ? x[0] : T(0);
@@ -78,13 +78,13 @@ std::unique_ptr<Kernel> softmax_grad_kernel(const KernelRequest& request, int64_
 // The weights of a node's labels.
 class LabelWeights {
  public:
-  // `labels`: the operand.
+  // `labels` is the index of the operand.
   LabelWeights(const KernelRequest& request, std::size_t labels, int64_t classes)
       : attrs_(read_cross_entropy(request.attributes())),
         errors_(request, labels, classes),
         classes_(classes) {}
 
-  // A label's weight: 0 if ignored; throws if it is out of range.
+  // A label's weight; 0 if the label is ignored. Throws if the label is out of range.
   template <class Label>
   double of(const Label* labels, int64_t place, const float* weights) const {
     const Label label = labels[place];
@@ -93,8 +93,8 @@ class LabelWeights {
     return weights ? weights[label] : 1;
   }
 
-  // The divisor of the weighted losses; if no label counts their sum is 0, and so is their mean.
-  // Visits every label, so that an invalid one is found here and not in a parallel loop.
+  // The divisor of the weighted losses; 1 if no label counts, so that the mean is 0. Visits every
+  // label: an invalid label throws here instead of in a parallel loop.
   template <class Label>
   double divisor(const Label* labels, int64_t count, const float* weights) const {
     double total = 0;
@@ -127,7 +127,7 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
       const int64_t at = columns.start(c);
       const double weight = counts.of(labels, c, weights);
       auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
-      // Read before log_prob is written: it may lie over x.
+      // Read before log_prob is written, since log_prob may alias x.
       const float own = weight == 0 ? 0 : x[at + labels[c] * columns.inner] - top - log_sum;
       if (log_prob)
         for (int64_t i = 0; i < columns.size; ++i)
@@ -172,7 +172,7 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
   return make_kernel(run);
 }
 
-// The weighted log-probability of each label, negated.
+// The negated weighted log-probability of each label.
 template <class Label>
 std::unique_ptr<Kernel> likelihood_kernel(const KernelRequest& request) {
   AroundAxis columns(request.in[0].dims, 1);

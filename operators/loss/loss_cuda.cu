@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block per column (the scores of one example).
+// One block computes a column (the scores of one example).
 #include <cmath>
 
 #include "operators/kit/axis.h"
@@ -19,7 +19,7 @@ struct Larger {
   }
 };
 
-// The column's maximum, and log(sum(exp(x - maximum))), known to all threads.
+// The column's maximum, and log(sum(exp(x - maximum))), in all threads.
 template <class T>
 struct LogSum {
   T top, log;
@@ -78,7 +78,7 @@ struct CrossEntropyColumn {
   Columns columns;
   Weights<Label> weights;
   const float* x;
-  float* log_prob;  // may lie over x, or be null
+  float* log_prob;  // may alias x, or be null
   double* terms;
   __device__ void operator()(int64_t column) const {
     const int64_t at = columns.start(column);
@@ -100,11 +100,11 @@ template <class Label>
 struct CrossEntropyGradColumn {
   Columns columns;
   Weights<Label> weights;
-  bool each;  // every column has a slope of its own
+  bool each;  // every column has a separate slope
   const float* dloss;
   const float* log_prob;
   const double* divisor;
-  float* dx;  // may lie over log_prob
+  float* dx;  // may alias log_prob
   __device__ void operator()(int64_t column) const {
     const int64_t at = columns.start(column);
     const double weight = weights.of(column);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // InstanceNormalization: mean and variance of each plane, scale and bias by channel.
-// LayerNormalization: of the last axes, scale and bias by position (not broadcast, as ONNX allows).
-// LRN: x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta.
+// LayerNormalization: mean and variance over the last axes, scale and bias by position (not
+// broadcast, as ONNX allows). LRN: x / (bias + alpha / size * sum of squares over neighbouring
+// channels) ^ beta.
 //   InstanceNormGrad (dy, x, scale) -> dx, dscale, dbias
 //   LayerNormGrad    (dy, x, scale) -> dx, dscale, dbias
 //   LrnGrad          (dy, x) -> dx
@@ -14,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-// The number of elements, -1 if not known yet. A double holds it without overflow.
+// The number of elements; -1 if not known yet. A double represents it without overflow.
 double count_of(const Shape& shape) {
   double count = 1;
   for (const Dim& dim : shape) {
@@ -24,7 +25,7 @@ double count_of(const Shape& shape) {
   return count;
 }
 
-// Operand `i`, scale or bias, if present, has an element for each of these.
+// Checks that operand `i`, scale or bias, if present, has as many elements as the shape `each`.
 void check_affine(const Inference& inference, std::size_t i, const char* what, const Shape& each) {
   if (i >= inference.inputs.size() || !inference.inputs[i]) return;
   const TensorType& operand = inference.input(i);
@@ -33,13 +34,13 @@ void check_affine(const Inference& inference, std::size_t i, const char* what, c
         expected, " elements");
 }
 
-// The shape of the scale of x's planes: its channels.
+// The shape of the scale for x's planes: the number of channels.
 Shape channels_of(const TensorType& x) {
   check(x.shape.size() >= 2, "normalises planes of [N, C, ..], not ", x);
   return {x.shape[1]};
 }
 
-// The axes of x from `axis` on.
+// The first normalised axis of x.
 std::size_t first_axis(Inference& inference, const TensorType& x) {
   return normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0];
 }
@@ -74,7 +75,7 @@ void layer_norm_law(Inference& inference) {
   for (std::size_t i = 1; i < inference.outputs.size(); ++i) inference.outputs[i] = statistics;
 }
 
-// Operands are dy, x and scale.
+// Checks and types a gradient with operands dy, x and scale.
 void row_gradients(Inference& inference, const Shape& each) {
   demand_alike(inference, {0, 1});
   check_affine(inference, 2, "scale", each);
@@ -185,7 +186,7 @@ bool sums_over_places(const Node& node) {
   const auto rank = static_cast<int64_t>(node.graph().shape(node.inputs()[0]).size());
   AttributeReader attributes = node.attributes();
   const int64_t axis = attributes.integer("axis", -1);
-  return rank - (axis < 0 ? axis + rank : axis) > 1;  // one axis: the channels of a place
+  return rank - (axis < 0 ? axis + rank : axis) > 1;  // one axis: the channels of a position
 }
 
 std::vector<Op> norm_ops() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows are normalised one by one: a plane of a channel, or the last axes of an example. The sums
-// over rows (dscale and dbias) go through rows in order, whatever the threads.
+// Each row is normalised separately: a plane of a channel, or the last axes of an example. The sums
+// over rows (dscale and dbias) visit rows in order, for any number of threads.
 #include <cmath>
 #include <cstring>
 
@@ -112,7 +112,7 @@ std::unique_ptr<Kernel> prepare_lrn(const KernelRequest& request) {
   });
 }
 
-// x of channel c also enters the divisor of every channel k around it.
+// x of channel c also enters the divisors of the channels k around c.
 std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
   return make_kernel([lrn = lrn_of(request), threads = request.threads](const KernelArgs& args) {
     const float *dy = args.in[0].as<float>(), *x = args.in[1].as<float>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block per row; sums are in double, in a fixed order.
+// One block computes a row; sums are in double, in a fixed order.
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/norm/norm.h"
@@ -57,7 +57,7 @@ std::unique_ptr<Kernel> forward(const NormRows& rows) {
   });
 }
 
-// For the formula see the CPU's kernel.
+// The CPU's kernel has the formula.
 struct NormaliseRowBack {
   NormRows rows;
   const float *dy, *x, *scale;

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// [N, C, plane]: the size of a plane.
+// The size of a plane of x, [N, C, plane].
 int64_t plane_of(const Dims& x) { return element_count(x) / std::max<int64_t>(1, x[0] * x[1]); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisations' view of a tensor; the same on every device.
+// The view of a tensor that normalisations share on all devices.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Rows to normalise one by one, and the scale of each element.
+// Rows that are normalised separately, and the index of each element's scale.
 struct NormRows {
   int64_t count = 1;
   int64_t length = 1;
@@ -20,7 +20,7 @@ struct NormRows {
   }
 };
 
-// Planes of a channel, or the last axes of an example, of that operand.
+// The rows of operand `operand`: planes of a channel, or the last axes of an example.
 NormRows planes_of(const KernelRequest& request, std::size_t operand);
 NormRows last_axes_of(const KernelRequest& request, std::size_t operand);
 
@@ -30,7 +30,7 @@ struct Lrn {
   int64_t size, planes, channels, plane;
 
   constexpr int64_t channel(int64_t at) const { return at / plane % channels; }
-  // bias + alpha / size * the sum of squares around channel c.
+  // bias + alpha / size * the sum of squares of the channels around c.
   constexpr double base(const float* x, int64_t c, int64_t at) const {
     const int64_t first = std::max<int64_t>(0, c - (size - 1) / 2);
     const int64_t last = std::min(channels - 1, c + size / 2);

@@ -33,7 +33,7 @@ struct AdagradRule {
   struct Given {
     T rate;
   };
-  // The number of the update, from 1; if omitted, the first.
+  // The factors of an update. `update` is the number of the update, from 1; the first if omitted.
   template <class T>
   constexpr Given<T> given(T rate, const T* update) const {
     return {rate / (1 + (update ? *update - 1 : T(0)) * rate_decay)};

@@ -34,13 +34,13 @@ struct AdamRule {
     return {{"beta1", beta1}, {"beta2", beta2}, {"epsilon", epsilon}};
   }
 
-  // The bias corrections: the moments start at zero, and these are the fractions made up of
-  // gradients.
+  // The rate and the bias corrections. The moments start at zero; share1 and share2 are the
+  // fractions of the moments that come from gradients.
   template <class T>
   struct Given {
     T rate, share1, share2;
   };
-  // The number of the update, from 1; if omitted, the first.
+  // `update` is the number of the update, from 1; the first if omitted.
   template <class T>
   constexpr Given<T> given(T rate, const T* update) const {
     const T t = update ? *update : T(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW for one element, as in torch.optim.AdamW: Adam by the gradient without decay. The decay is
-// decoupled: rate * decay * param is subtracted from the parameter, and no moment sees it.
+// AdamW for one element, as in torch.optim.AdamW: Adam with the gradient without decay. The decay
+// is decoupled: rate * decay * param is subtracted from the parameter and does not enter the
+// moments.
 #pragma once
 
 #include <utility>

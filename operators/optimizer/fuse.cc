@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// An update operator, as fusion sees it.
+// The properties of an update operator that fusion uses.
 struct UpdateType {
   std::string type;
   std::size_t slots;
@@ -42,24 +42,24 @@ std::vector<double> numbers_in(const Attributes& attributes) {
   return numbers;
 }
 
-// One parameter's update; its gradient is factor * g + decay * param, unless the rule decouples the
-// decay.
+// One parameter's update. The rule gets the gradient factor * g + decay * param; a rule that
+// decouples the decay gets factor * g.
 struct Update {
   int node;
   Value gradient;
   float factor = 1, decay = 0;
   int before = -1;  // the node that applied decay or a factor to the gradient
-  int cast = -1;    // the node that widened it
+  int cast = -1;    // the node that widened the gradient
 };
-// Updates that differ in their tensors only: the same type, replica, rate, number, `unless` and
-// attributes.
+// The key of updates that differ only in their tensors: the type, replica, rate, number, `unless`
+// and attributes are equal.
 using Alike = std::tuple<const UpdateType*, int, int, int, int, std::vector<double>>;
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max() / 2;
 
 class UpdateFusion {
  public:
-  // `most`: elements of one fused update, unless a parameter alone has more.
+  // `most` is the number of elements of one fused update; a single larger parameter may exceed it.
   UpdateFusion(const Graph& from, const std::set<std::string>& known, int64_t most)
       : from_(from), known_(known), most_(most) {}
 
@@ -84,13 +84,14 @@ class UpdateFusion {
   }
 
  private:
-  // A fused update reads narrow gradients as they are and writes copies of filters (keep_copies).
+  // A fused update pays for one parameter if it can read a narrow gradient without a cast, or write
+  // copies of filters (keep_copies).
   bool gains_alone(const Update& update) const {
     const bool copies = most_ != kAll && from_.shape(update.gradient).size() == 4;
     return update.before >= 0 || update.cast >= 0 || copies;
   }
 
-  // In order, so that each is ready soon after its last gradient.
+  // Splits updates in order, so that each portion is ready soon after its last gradient.
   std::vector<std::vector<Update>> portions(const std::vector<Update>& all) const {
     std::vector<std::vector<Update>> portions;
     int64_t elements = most_;
@@ -157,7 +158,7 @@ class UpdateFusion {
         .push_back(update);
   }
 
-  // A gradient of 16-bit floats that is widened for this update alone.
+  // Skips the cast of a gradient that is widened from 16 bits only for this update.
   void read_as_computed(Update& update) const {
     const int user = update.before >= 0 ? update.before : update.node;
     const auto cast = from_.producer(update.gradient);
@@ -170,7 +171,7 @@ class UpdateFusion {
     update.cast = cast->index();
   }
 
-  // Detects weight decay or a factor before the gradient, and decay in the update itself.
+  // Detects weight decay or a factor that is applied to the gradient, and decay in the update.
   Update read(const Node& node, const UpdateType& type) const {
     const Value gradient = node.inputs()[type.places().gradient()];
     const Value param = node.inputs()[type.places().param()];

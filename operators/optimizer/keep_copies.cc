@@ -12,11 +12,11 @@
 namespace lockstep {
 namespace {
 
-// One form of a parameter, however many nodes make it.
+// One cached form (type and layout) of a parameter, which any number of nodes compute.
 struct Copy {
-  std::vector<Value> values;  // alike
+  std::vector<Value> values;  // equal values
   Value param;
-  std::size_t number;  // of the parameter in its update
+  std::size_t number;  // index of the parameter in its update
   DType type;
   Layout layout;
 };
@@ -60,14 +60,14 @@ class CopyKeeper {
   }
 
  private:
-  // The copies that this update may write beside its parameters.
+  // The copies that this update may write along with its parameters.
   std::vector<Copy> copies_of(const Node& update) const {
     const auto type = slots_.find(update.type());
     if (type == slots_.end() || update.domain() != kOwnDomain ||
         !update.attributes().integers("copies").empty())
       return {};
     const std::size_t params = update.outputs().size() / (type->second + 1);
-    const auto places = UpdatePlaces::of_many(type->second, params);  // none is copied so far
+    const auto places = UpdatePlaces::of_many(type->second, params);  // nothing is copied so far
     std::vector<Copy> copies;
     for (std::size_t k = 0; k < params; ++k) {
       const Value param = update.inputs()[places.param(k)];
@@ -91,14 +91,14 @@ class CopyKeeper {
     const auto found = known_.filter_layouts.find(from_.name(value));
     return found == known_.filter_layouts.end() ? Layout() : found->second;
   }
-  // A reorder of a filter to tiles, which a copy can replace.
+  // True if the node reorders a filter to tiles; a copy can replace this node.
   bool lays_in_tiles(const Node& node) const {
     return node.type() == "Reorder" && node.domain() == kOwnDomain &&
            layout_of(node.outputs()[0]).is_tiles();
   }
 
-  // A cast, if its type is that of the copies found before: one copy for each layout in which
-  // others read its result.
+  // Adds the result of a cast, if its type is the type of the copies found before. Each layout in
+  // which nodes read the result is a copy.
   void add_cast(std::vector<Copy>& copies, Copy copy, const Node& cast) const {
     if (cast.type() != "Cast" || !cast.domain().empty()) return;
     const Value narrow = cast.outputs()[0];
@@ -114,7 +114,8 @@ class CopyKeeper {
     }
   }
 
-  // A reorder of a filter that lies in tiles. The layout pass makes one for each layout.
+  // Adds the result of a reorder of a filter to other tiles. The layout pass makes one reorder for
+  // each layout.
   void add_reorder(std::vector<Copy>& copies, Copy copy, const Node& reorder) const {
     if (!lays_in_tiles(reorder)) return;
     copy.values = {reorder.outputs()[0]};
@@ -133,7 +134,7 @@ class CopyKeeper {
       alike->values.push_back(copy.values[0]);
   }
 
-  // The cast alone, or the cast and the reorder of its result.
+  // The nodes that make a copy: the cast alone, or the cast and the reorder of its result.
   std::vector<int> makers_of(Value narrow) const {
     const Node maker = *from_.producer(narrow);
     if (maker.type() == "Cast") return {maker.index()};

@@ -30,7 +30,8 @@ struct MomentumRule {
     return written;
   }
 
-  // The momentum includes the rate: if that jumps, the old momentum is multiplied by `correction`.
+  // The momentum includes the rate. If the rate jumps, the old momentum is multiplied by
+  // `correction`.
   template <class T>
   struct Given {
     T rate, correction;
@@ -40,7 +41,7 @@ struct MomentumRule {
     return {rate, correction ? *correction : T(1)};
   }
 
-  // A skipped step also sees the rate's jump: it corrects the momentum, and no more.
+  // A skipped step also sees the rate's jump: it only corrects the momentum.
   template <class T>
   constexpr T step(const Given<T>& given, T gradient, T* slots, bool skipped) const {
     const T old = given.correction * slots[0];

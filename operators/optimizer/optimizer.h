@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of a training step's updates: MomentumSGDUpdate and the others made from rules.h
-// make the new parameter, and FirstNonFinite decides whether they may.
+// The operators of a training step's updates. MomentumSGDUpdate and the other operators made from
+// rules.h compute the new parameter. FirstNonFinite decides if the update is skipped.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,19 @@
 
 namespace lockstep {
 
-// The number of the first tensor that holds a non-finite value; -1 if there is none.
+// The index of the first tensor with a non-finite value; -1 if there is none.
 Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Site& site = {});
 
 // Fuses all updates of a replica by the same rule into one node, including weight decay and factors
 // of their gradients.
 Rewritten fuse_updates(const Graph& graph, const Known& known);
-// The same, so many at a time as fit a cache. A plan then holds few gradients at once, and updates
-// find them in the cache.
+// Fuses updates in portions that fit the cache. The plan then holds few gradients at once, and
+// updates read the gradients from the cache.
 Rewritten fuse_small_updates(const Graph& graph, const Known& known);
 
-// Has fused updates write, beside the parameters themselves, the forms of them that the step reads:
-// casts to 16 bits, and filters in other tiles. The plan keeps them for its next run. Before
-// layouts are chosen these are casts alone.
+// Lets fused updates write, besides the parameters, the forms of parameters that the step reads:
+// casts to 16 bits, and filters in other tiles. The plan caches these copies for its next run.
+// Before layouts are chosen, copies are casts only.
 Rewritten keep_copies(const Graph& graph, const Known& known);
 
 std::vector<Op> optimizer_ops();

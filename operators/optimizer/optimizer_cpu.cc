@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// How a parameter's gradient and copies lie.
+// The layouts of a parameter's gradient and copies.
 class GradientAndCopies {
  public:
   GradientAndCopies(const TensorDesc& param, const TensorDesc& gradient,
@@ -36,12 +36,12 @@ class GradientAndCopies {
 
   const UpdateOrder& order() const { return order_; }
 
-  // Reads a piece's gradient, if it lies in squares.
+  // Reads a piece's gradient, if the gradient is stored in squares.
   void begin(const UpdatePiece& piece, const Tensor& gradient, PieceRows& rows) const {
     if (squares_) squares_->read(piece, gradient.data, rows.all());
   }
-  // Reads the gradient of a range, which is in this row of the piece. No rule of an update is known
-  // here: compiled once, not into the loops of every rule.
+  // Reads the gradient of a range in row `row` of the piece. The function does not depend on the
+  // update rule, so it is compiled once instead of into every rule's loops.
   [[gnu::noinline]] void read(const Tensor& gradient, int64_t first, int64_t count, int64_t row,
                               PieceRows& rows, float* to) const {
     widest([&] {
@@ -56,7 +56,7 @@ class GradientAndCopies {
       });
     });
   }
-  // Writes a range's copies, in this row of the piece.
+  // Writes the copies of a range in row `row` of the piece.
   [[gnu::noinline]] void write(const float* from, const Tensor* copies, int64_t first,
                                int64_t count, int64_t row, PieceRows& rows) const {
     if (copies_.empty()) return;
@@ -68,12 +68,12 @@ class GradientAndCopies {
 
  private:
   std::optional<PlacesInTiles> gradient_;
-  std::optional<Squares> squares_;  // instead of its places
+  std::optional<Squares> squares_;  // used instead of gradient_
   WrittenCopies copies_;
   UpdateOrder order_;
 };
 
-// Into the cache.
+// Prefetches a parameter's elements and slots.
 template <class Rule>
 void fetch(const UpdateElements<Rule>& parameter, int64_t first, int64_t count) {
   constexpr int64_t kLine = 64 / sizeof(float);
@@ -87,9 +87,9 @@ struct UpdateRoom {
   PieceRows gradient, copies;
 };
 
-// Elements are updated in arrays that no other function gets: results lie over operands, and for
-// pointers to both the compiler would not compute several elements at once. Nor would it if it
-// decided for each whether it is skipped.
+// Elements are updated in local arrays that no other function can access. Results may alias
+// operands, so the compiler would not vectorise a loop over pointers to both. A per-element test
+// for skipping would also prevent vectorisation.
 template <class Rule, bool kMany, class Given>
 void update_elements(const UpdateElements<Rule>& parameter, const float* gradient, Rule rule,
                      Given given, bool skipped, int64_t begin, int64_t count) {
@@ -126,8 +126,8 @@ std::vector<GradientAndCopies> gradients_and_copies(const UpdateOperandsOf<Rule>
   return all;
 }
 
-// One sweep over all parameters, however small some are. `ends`: of each parameter, counted from
-// the first one's start, with all pieces as if they were whole.
+// One sweep over all parameters, even over small ones. `ends` are the ends of the parameters,
+// counted from the start of the first parameter, with every piece counted as a whole piece.
 template <class Rule, bool kMany>
 std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   const UpdateOperandsOf<Rule> operands(request, kMany);
@@ -151,7 +151,7 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
         const Tensor& gradient = operands.gradient(args, k);
         const Tensor* copies =
             args.out.data() + operands.places().new_copy(operands.copies_of(k).first);
-        // A share begins and ends between two pieces of a parameter.
+        // A thread's part begins and ends between two pieces of a parameter.
         const int64_t from = order.pieces_for(begin - first);
         const int64_t to = order.pieces_for(std::min(end, ends[k]) - first);
         UpdateRoom room;
@@ -174,8 +174,8 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   });
 }
 
-// A parameter that lies as its gradient does is updated as both lie, and so are its slots. The
-// update of many reads a gradient in tiles as it is, even if the parameter is row-major.
+// If a parameter has its gradient's layout, the parameter and its slots are updated in this layout.
+// The update of many parameters also reads a gradient in tiles if the parameter is row-major.
 template <class Rule, bool kMany>
 Layouts update_wish(const KernelRequest& request) {
   const UpdateOperandsOf<Rule> operands(request, kMany);

@@ -10,15 +10,15 @@
 namespace lockstep {
 namespace {
 
-// A gradient as the backward pass left it and a copy as the forward pass wants it: of 32 or 16
-// bits, and with channels innermost or as the parameter is. Launches have room for no more than
-// this of each parameter.
+// The layout of a gradient, as the backward pass wrote it, and of a copy, as the forward pass needs
+// it. Each has 32 or 16 bits, and is channels-last or has the parameter's layout. The size of a
+// launch's arguments limits the fields for each parameter.
 struct LaidBeside {
   const void* gradient = nullptr;
   void* copy = nullptr;  // null: none
   uint32_t channels = 1, plane = 1;
   int8_t gradient_type = 0, copy_type = 0;        // DType
-  bool gradient_last = false, copy_last = false;  // whether its channels are innermost
+  bool gradient_last = false, copy_last = false;  // true if channels-last
 
   __device__ float slope(int64_t i, int64_t with_channels_last) const {
     const int64_t place = gradient_last ? with_channels_last : i;
@@ -29,8 +29,7 @@ struct LaidBeside {
     const int64_t place = copy_last ? with_channels_last : i;
     store(TensorFloats(), copy, copy_type, place, value);
   }
-  // The place of the parameter's element i where channels are innermost. Divisions in 64 bits are
-  // slow.
+  // The channels-last offset of the parameter's element i. 64-bit divisions are slow.
   __device__ int64_t channels_last(int64_t place) const {
     if (!gradient_last && !copy_last) return place;
     const auto i = static_cast<uint32_t>(place);
@@ -126,7 +125,8 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   });
 }
 
-// Narrow gradients as they lie, if all channels are innermost, and copies as casts make them.
+// Reads channels-last gradients without a reorder, and writes copies in the layouts of the casts
+// that they replace.
 template <class Rule>
 Layouts laid_beside(const KernelRequest& request) {
   Layouts layouts = row_major(request);
@@ -157,7 +157,7 @@ struct AnswerIfNotFinite {
   }
 };
 
-// From the last operand to the first, so that the first non-finite one writes last.
+// Checks operands from the last to the first, so that the first non-finite operand is written last.
 std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest&) {
   return make_kernel([](const KernelArgs& args) {
     auto* first = args.out[0].as<int64_t>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RMSProp for one element, as in torch.optim.RMSprop: s' = alpha s + (1 - alpha) g^2 and v' =
 // momentum v + g / (sqrt(s') + epsilon); the parameter loses rate * v'. The centred rule divides by
-// the gradient's deviation: a' = alpha a + (1 - alpha) g, and s' - a'^2 takes the place of s'.
+// the gradient's deviation: a' = alpha a + (1 - alpha) g, and s' - a'^2 replaces s'.
 #pragma once
 
 #include <cmath>
@@ -56,7 +56,7 @@ struct RmsPropRule {
     if constexpr (kCentred) {
       fresh[2] = alpha * slots[2] + (1 - alpha) * gradient;
       spread -= fresh[2] * fresh[2];
-      spread = spread < 0 ? T(0) : spread;  // rounding; a NaN stays one
+      spread = spread < 0 ? T(0) : spread;  // rounding can make it negative; NaN stays NaN
     }
     fresh[1] = momentum * slots[1] + gradient / (std::sqrt(spread) + epsilon);
     for (int s = 0; s < kSlots; ++s) slots[s] = skipped ? slots[s] : fresh[s];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update rules.
+// The list of update rules.
 #pragma once
 
 #include "operators/optimizer/adagrad.h"
@@ -10,7 +10,8 @@
 
 namespace lockstep {
 
-// visit.operator()<Rule>() for each: operators, kernels and fusion are made from this list.
+// Calls visit.operator()<Rule>() for each rule. Operators, kernels and fusion are made from this
+// list.
 template <class Visit>
 void for_each_update_rule(const Visit& visit) {
   visit.template operator()<MomentumRule>();

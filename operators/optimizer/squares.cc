@@ -8,8 +8,8 @@ namespace {
 
 constexpr int64_t kSide = UpdateOrder::kSide;
 
-// move(n, place) in the order of places. `outer` and `inner`: in rows, from one output or input to
-// the next, of which kTogether outer ones lie together.
+// Calls move(n, offset) in the order of offsets. `outer` and `inner` are strides in the rows from
+// one output or input to the next. kTogether outer elements are adjacent.
 template <int64_t kTogether, class Outer, class Inner, class Move>
 void in_order(Outer outer, Inner inner, const Move& move) {
   for (int64_t a = 0; a < kSide; a += kTogether)
@@ -20,7 +20,7 @@ void in_order(Outer outer, Inner inner, const Move& move) {
 
 using Row = std::integral_constant<int64_t, kElementsAtOnce>;
 
-// `step`: in rows, from one input to the next.
+// `step` is the stride in the rows from one input to the next.
 template <class Step, class Move>
 void each_place(const FilterTiles& tiles, Step step, const Move& move) {
   const bool pairs = tiles.pairs != Pairs::none;
@@ -45,8 +45,8 @@ Squares::Squares(const TensorDesc& filter)
       tiles_(filter.layout.tiles()),
       is_narrow_(size_of(filter.dtype) == sizeof(uint16_t)) {}
 
-// body(a number of an element's size, first element of rows, first place, from one input to the
-// next).
+// Calls body(a number of an element's size, first element of rows, first offset, stride from one
+// input to the next).
 template <class Body>
 void Squares::each(const UpdatePiece& piece, const Body& body) const {
   const int64_t plane = places_.plane();

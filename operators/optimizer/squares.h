@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the rows of a piece of an update and tiles of 16 by 16 or more: a square of 16 outputs by
-// 16 inputs fills 256 places that follow each other, so that whole lines of the cache are read and
+// Copies between the rows of a piece of an update and tiles of 16 by 16 or more. A square of 16
+// outputs by 16 inputs fills 256 consecutive elements, so that whole cache lines are read and
 // written at once.
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace lockstep {
 
-// Of floats and 16-bit floats; rows of kElementsAtOnce.
+// Copies floats and 16-bit floats, in rows of kElementsAtOnce elements.
 class Squares {
  public:
-  // None if the tiles are smaller, or rows of pieces longer than a range.
+  // Empty if the tiles are smaller, or if rows of pieces are longer than a range.
   static std::optional<Squares> of(const TensorDesc& filter, const UpdateOrder& order);
 
   void write(const UpdatePiece& piece, const void* rows, void* filter) const;

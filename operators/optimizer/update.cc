@@ -13,7 +13,7 @@ void check_one(const Inference& inference, std::size_t place, const char* what, 
         ", should be one ", dtype);
 }
 
-// They come last and are optional.
+// Checks the operands `number` and `unless`, which are last and optional.
 void check_numbers(const Inference& inference, const UpdatePlaces& places, DType dtype) {
   const auto is_given = [&](std::size_t i) {
     return i < inference.inputs.size() && inference.inputs[i];

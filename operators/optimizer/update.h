@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Update operators. An operator is made from a rule (momentum.h, adam.h), which updates one element
 // of a parameter and of its slots. The same rule makes an operator that updates many parameters at
-// once, and the kernels of both on every device. rules.h lists the rules, update_places.h the
-// operands and results.
+// once, and the kernels of both operators on every device. rules.h lists the rules, update_places.h
+// the operands and results.
 //
 // `step` is subtracted from the parameter. If `unless` (int64, one element) is not negative, the
-// parameter stays and the rule decides about its slots. `number` is one more that the rule may
-// need. The gradient of each of many is factor * gradient + decay * param, where the first may be
-// of 16-bit floats. A rule that decouples the decay (kDecouplesDecay) gets factor * gradient, and
-// the step is larger by rate * decay * param; its operator for one parameter has the attribute
-// `decay`. Of many, those parameters that the attribute `copies` lists by number are written once
-// more for each time they are listed, as `copies_to` (as Cast's `to`), in a layout of the copy's
-// own.
+// parameter stays and the rule decides about its slots. `number` is another number that the rule
+// may need.
+//
+// In an update of many parameters, the gradient of each is factor * gradient + decay * param, and
+// the gradient operand may have 16 bits. A rule that decouples the decay (kDecouplesDecay) gets
+// factor * gradient, and the step is larger by rate * decay * param; its operator for one parameter
+// has the attribute `decay`. The attribute `copies` lists parameters by index. For each entry the
+// update also writes the parameter with type `copies_to` (like Cast's `to`), in a separate layout.
 #pragma once
 
 #include <string>
@@ -41,7 +42,7 @@ struct Updated {
   std::vector<Value> slots;
   Value param;
 };
-// New values are named after the old ones: w_step, w_momentum_new, w_new.
+// Results are named after the old values: w_step, w_momentum_new, w_new.
 Updated add_update(Graph& graph, const char* type, Attributes attributes,
                    const UpdateOperands& operands, const Site& site);
 template <class Rule>
@@ -50,7 +51,7 @@ Updated add_update(Graph& graph, const Rule& rule, const UpdateOperands& operand
   return add_update(graph, Rule::kType, rule.attributes(), operands, site);
 }
 
-// The operator that updates many parameters as `type` updates one.
+// The type of the operator that updates many parameters by the rule of `type`.
 inline std::string type_of_many(const std::string& type) { return type + "s"; }
 
 void check_update(Inference& inference, std::size_t slots);

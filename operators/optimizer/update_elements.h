@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of updates, shared by the kernels of every device, for one parameter and for many,
-// so that all give the same bits.
+// The arithmetic of updates. The kernels of every device share it, for one parameter and for many,
+// so that all compute the same bits.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// One parameter; how its gradient lies is the kernel's affair.
+// One parameter. The kernel handles the gradient's layout.
 template <class Rule>
 struct UpdateElements {
   const float* param = nullptr;
@@ -22,7 +22,7 @@ struct UpdateElements {
   float factor = 1, decay = 0;
   int64_t count = 0;
 
-  // Results may lie over operands. Returns the new parameter.
+  // Updates element i and returns the new parameter. Results may alias operands.
   template <class Given>
   constexpr float update(const Rule& rule, const Given& given, bool skipped, int64_t i,
                          float gradient) const {
@@ -39,13 +39,13 @@ struct UpdateElements {
   }
 };
 
-// After the parameters; null if omitted.
+// The operands after the parameters; null if omitted.
 struct UpdateNumbers {
   const float *rate, *number;
   const int64_t* unless;
 };
 
-// The operands of one operator, by element.
+// The operands of one update operator, for each parameter.
 template <class Rule>
 class UpdateOperandsOf {
  public:
@@ -81,14 +81,14 @@ class UpdateOperandsOf {
     return args.in[places().gradient(k)];
   }
 
-  // The numbers of the copies of parameter k: from the first one to the second.
+  // The indices of the copies of parameter k: [first, second).
   std::pair<std::size_t, std::size_t> copies_of(std::size_t k) const {
     // clang 14 does not compile libstdc++'s std::ranges::equal_range.
     const auto [first, end] =
         std::equal_range(copied_.begin(), copied_.end(), static_cast<int64_t>(k));
     return {first - copied_.begin(), end - copied_.begin()};
   }
-  // For kernels that write at most one; null if there is none.
+  // The only copy of parameter k; null if there is none. For kernels that write at most one.
   const Tensor* only_copy(const KernelArgs& args, std::size_t k) const {
     const auto [first, end] = copies_of(k);
     check(end - first <= 1, "internal: several copies of parameter ", k);
@@ -108,7 +108,7 @@ class UpdateOperandsOf {
  private:
   bool many_;
   std::vector<float> factors_, decays_;
-  std::vector<int64_t> copied_;  // of each copy, the parameter's number; ascending
+  std::vector<int64_t> copied_;  // the parameter's index for each copy; ascending
 };
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which a CPU updates the elements of a parameter: in pieces, which threads share out.
+// The order in which a CPU updates the elements of a parameter: in pieces, which are distributed
+// over threads.
 #pragma once
 
 #include <algorithm>
@@ -9,22 +10,22 @@
 
 namespace lockstep {
 
-// Elements updated at a time: whole tiles of 16 or 8 fill it.
+// The number of elements updated at a time: a multiple of whole tiles of 16 or 8.
 constexpr int64_t kElementsAtOnce = 256;
 
-// Some elements of some rows of a parameter.
+// A rectangle of a parameter's rows and columns.
 struct UpdatePiece {
   int64_t top, bottom, left, right;
 };
 
 class UpdateOrder {
  public:
-  static constexpr int64_t kSide = 16;  // rows of a piece by tiles; deep tiles span two pieces
+  static constexpr int64_t kSide = 16;  // rows of a piece of tiles; deep tiles span two pieces
 
-  // As they lie.
+  // The order of elements in memory.
   static UpdateOrder in_order(int64_t count) { return {count, count, 1, kElementsAtOnce}; }
-  // For a row-major filter whose gradient or copy lies in tiles: 16 outputs by a few inputs at a
-  // time, so that what is written of their tiles stays in the cache.
+  // For a row-major filter with a gradient or copy in tiles: a piece has 16 outputs and a few
+  // inputs, so that the written part of the tiles stays in the cache.
   static UpdateOrder by_tiles(const Dims& filter) {
     const int64_t plane = filter[2] * filter[3];
     const int64_t inputs = std::max(kSide, kElementsAtOnce / plane / kSide * kSide);
@@ -32,24 +33,24 @@ class UpdateOrder {
   }
 
   int64_t pieces() const { return down_ * across_; }
-  // So many whole pieces hold as many elements.
+  // The number of whole pieces for this many elements.
   int64_t pieces_for(int64_t elements) const { return divided_up(elements, elements_of_piece()); }
-  // Pieces at the edges may have fewer.
+  // The elements of a whole piece. Pieces at the edges may have fewer.
   int64_t elements_of_piece() const { return rows_ * length_; }
-  // Whether ranges do not follow each other in memory, so that a processor cannot tell what comes.
+  // True if ranges are not consecutive in memory, so that hardware cannot prefetch them.
   bool leaps() const { return rows_ > 1; }
-  // A range of the next row, or the last one.
+  // The range below, in the next row, clamped to the last range.
   int64_t below(int64_t first, int64_t count) const {
     return std::min(first + row_, count_ - count);
   }
-  // Whether a row of a piece is one range.
+  // True if a row of a piece is one range.
   bool has_short_rows() const { return length_ <= kElementsAtOnce; }
 
   UpdatePiece piece(int64_t number) const {
     const int64_t left = number % across_ * length_, top = number / across_ * rows_;
     return {top, std::min(top + rows_, count_ / row_), left, std::min(left + length_, row_)};
   }
-  // body(row of the piece, first, count): its elements in ranges of at most kElementsAtOnce.
+  // Calls body(row of the piece, first, count) for ranges of at most kElementsAtOnce elements.
   template <class Body>
   void each_range(const UpdatePiece& piece, const Body& body) const {
     for (int64_t r = piece.top; r < piece.bottom; ++r) {

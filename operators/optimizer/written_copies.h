@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that an update writes of a parameter's elements, on CPUs.
+// CPU copies of a parameter that an update writes along with it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ void write_turned_tile(const float* x, float* y) {
     for (int64_t o = 0; o < kSide; ++o) y[o * kSide + i] = x[i * kSide + o];
 }
 
-// Filters in tiles, as turned ones. `first`: of the elements as the filters lie.
+// Writes filters in tiles to transposed tiles. `first` is the index of the first element in the
+// filters' layout.
 template <int64_t kSide>
 void write_turned(const float* from, const TensorDesc& copy, float* to, int64_t first,
                   int64_t count) {
@@ -38,7 +39,7 @@ void write_turned(const float* from, const TensorDesc& copy, float* to, int64_t 
   }
 }
 
-// The rows of a piece of an update. Those of an operand have one type.
+// The rows of a piece of an update, for one operand. All elements have one type.
 class PieceRows {
  public:
   void* all() { return bytes_; }
@@ -53,8 +54,8 @@ class PieceRows {
   alignas(64) std::byte bytes_[UpdateOrder::kSide * kElementsAtOnce * sizeof(float)];
 };
 
-// A copy of a parameter: laid out as the parameter is; of a row-major filter, in tiles; or, of a
-// filter in tiles, in turned ones of float32.
+// A copy of a parameter. It has the parameter's layout, or tiles if the parameter is a row-major
+// filter, or transposed float32 tiles if the parameter is a filter in tiles.
 class WrittenCopy {
  public:
   WrittenCopy(const TensorDesc& param, const TensorDesc& copy) {
@@ -74,7 +75,7 @@ class WrittenCopy {
     if (places_) squares_ = Squares::of(copy, order);
   }
 
-  // A range, unless squares are written when the piece is there.
+  // Writes a range, unless the copy is written in squares at the end of the piece.
   template <class To>
   void write(const To* from, const Tensor& copy, int64_t first, int64_t count) const {
     To* const to = copy.as<To>();
@@ -97,7 +98,7 @@ class WrittenCopy {
   int turned_of_side_ = 0;
 };
 
-// All copies of a parameter, which are of one type.
+// All copies of a parameter; they have one type.
 class WrittenCopies {
  public:
   WrittenCopies(const TensorDesc& param, std::span<const TensorDesc> copies) {
@@ -111,14 +112,14 @@ class WrittenCopies {
     for (std::size_t c = 0; c < copies_.size(); ++c) copies_[c].use_squares(copies[c], order);
   }
 
-  // A range, which is in this row of a piece. copies[c]: where the c-th one goes.
+  // Writes a range in row `row` of a piece. copies[c] is the destination of copy c.
   void write(const float* from, const Tensor* copies, int64_t first, int64_t count, int64_t row,
              PieceRows& rows) const {
     with_type<TensorFloats>(copies->desc.dtype, [&]<class To>() {
       write_as<To>(from, copies, first, count, row, rows);
     });
   }
-  // When all its ranges have been written.
+  // Called after all ranges of a piece have been written.
   void finish(const UpdatePiece& piece, const Tensor* copies, const PieceRows& rows) const {
     for (std::size_t c = 0; c < copies_.size(); ++c)
       copies_[c].write_squares(piece, rows, copies[c]);

@@ -90,7 +90,7 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
         " is sent to another process, so its shape must be known");
   Attributes attributes = attributes_of(message);
   attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
-  // ONNX's checker rejects an empty list, so a scalar's is omitted.
+  // ONNX's checker rejects an empty list, so the shape of a scalar is omitted.
   if (known && !type.shape.empty()) attributes.push_back({"shape", to_dims(type.shape)});
   std::vector<Value> operands;
   if (!known) operands.push_back(like);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between the processes of a run. One global graph is cut into one graph for each process
-// (builders/step/partition.h). A value that crosses gets these nodes, with a common number:
-//   Send (x) -> sent            starts sending; x must stay unchanged until Sent
-//   Sent (sent, x) -> done      waits until it is sent
-//   Recv (like) -> y            waits until it has arrived; `like`, if given, has its shape
-//   ProcessAllReduce (x) -> y   the sum of x over all processes
-//   ProcessAllGather (x) -> y   all processes' x one after the other, in order of ranks
+// (builders/step/partition.h). A value that crosses processes gets these nodes, with a common
+// number:
+// Send (x) -> sent            starts sending; x must stay unchanged until Sent
+// Sent (sent, x) -> done      waits until x is sent
+// Recv (like) -> y            waits until y has arrived; y has the shape of `like`, if given
+// ProcessAllReduce (x) -> y   the sum of x over all processes
+// ProcessAllGather (x) -> y   the x of all processes concatenated, in order of ranks
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@
 
 namespace lockstep {
 
-// A message is identified by its number. `what` names it in errors.
+// A message, identified by its number. `what` is the name in errors.
 struct Message {
   int peer = 0;
   int64_t number = 0;
@@ -27,7 +28,7 @@ struct Message {
 
 Value send(Graph& graph, Value x, const Message& message);
 Value sent(Graph& graph, Value token, Value x, const Message& message);
-// `like`: a value of this process that has the message's shape, unless that is known.
+// `like` is a value of this process with the message's shape; needed if the shape is not known.
 Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name,
            Value like = none);
 
@@ -41,20 +42,21 @@ ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes);
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
                          const std::string& name);
 
-// Along the first dimension, in which rank r's x has shares[r] of the sum of all shares.
+// Concatenates along the first dimension. Rank r's x has shares[r] / sum(shares) of the rows.
 struct ProcessAllGatherAttrs {
   int64_t number = 0;
   int64_t rank = 0;  // of this graph's process
   std::vector<int64_t> shares;
-  std::string why = "";  // as that of AllGather
+  std::string why = "";  // as in AllGatherAttrs
 };
 ProcessAllGatherAttrs read_process_all_gather(AttributeReader attributes);
 Value process_all_gather(Graph& graph, Value x, const ProcessAllGatherAttrs& attrs,
                          const std::string& name);
 std::vector<Op> process_ops();
-// To the other processes; throws for a single process.
+// The connection to the other processes; throws if there is only one process.
 Comm& comm_of(const KernelRequest& request);
-// Of a ProcessAllGather: where each rank's x begins in y, and where the last one ends, in bytes.
+// For a ProcessAllGather: the offsets in bytes at which each rank's x begins in y, and the end of
+// the last.
 std::vector<std::size_t> places_of_ranks(const KernelRequest& request);
 
 std::vector<KernelEntry> process_cpu();

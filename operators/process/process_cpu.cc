@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// A node's messages have numbers derived from the node's.
+// The number of a node's message, derived from the node's number.
 uint64_t message_number(int64_t node, std::size_t part = 0) {
   return static_cast<uint64_t>(node) << 24U | part;
 }
@@ -56,9 +56,10 @@ std::unique_ptr<Kernel> prepare_recv(const KernelRequest& request) {
   });
 }
 
-// Sends T as W. Rank r sums the r-th chunk: it receives all ranks' terms of it, segment by segment,
-// adds them in rank order, whatever arrives first, and distributes the sum. The order of summation
-// thus does not depend on an element's place: packing tensors together changes no bit.
+// Sums values of type T, sent as type W. Rank r sums the r-th chunk. It receives all ranks' terms
+// of the chunk segment by segment, adds them in rank order independent of arrival, and distributes
+// the sum. The order of summation does not depend on an element's position, so packing tensors
+// together changes no bit.
 template <class T, class W>
 class ProcessAllReduce final : public Kernel {
  public:
@@ -73,7 +74,7 @@ class ProcessAllReduce final : public Kernel {
       chunk.end = boundary(rank + 1);
       const std::size_t parts = segments(chunk);
       for (int peer = 0; peer < comm_.size(); ++peer) {
-        // This chunk's terms go to its rank; its sums come from there.
+        // The terms of a chunk are sent to its rank; the sums come from this rank.
         if (peer == comm_.rank() || (rank != comm_.rank() && peer != rank)) continue;
         Peer& lines = chunk.peers.emplace_back();
         for (std::size_t part = 0; part < parts; ++part) {
@@ -140,7 +141,7 @@ class ProcessAllReduce final : public Kernel {
   };
   struct Chunk {
     int64_t begin = 0, end = 0;
-    std::vector<Peer> peers;  // all others for this rank's chunk, else its rank
+    std::vector<Peer> peers;  // all peers for this rank's chunk, else only the chunk's rank
   };
 
   std::size_t peers() const { return comm_.size() - 1; }
@@ -161,7 +162,7 @@ class ProcessAllReduce final : public Kernel {
     return window_ + (peer * kWindow + s % kWindow) * segment_;
   }
 
-  // Starts segments of this rank's chunk: the whole first window, then one at a time.
+  // Starts receiving segments of this rank's chunk: first kWindow segments, then one at a time.
   void start_window(int64_t s) {
     Chunk& mine = chunks_[comm_.rank()];
     const int64_t from = s == 0 ? 0 : s + kWindow - 1, to = s + kWindow;
@@ -213,7 +214,7 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
   });
 }
 
-// Every rank sends its rows to every other one.
+// Every rank sends its rows to every other rank.
 class ProcessAllGather final : public Kernel {
  public:
   explicit ProcessAllGather(const KernelRequest& request)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages and sums between the GPUs of several processes, by NCCL. In each process one GPU
-// exchanges for all replicas, in one queue and in the order of the one graph that all processes
-// were cut from. Send only makes a token: a message is enqueued by Sent on one side and by Recv on
-// the other, which stand at the same place of that graph, so processes cannot deadlock.
+// communicates for all replicas, in one queue. The order of messages is the order of the one graph
+// that was cut into the processes' graphs. Send only makes a token. Sent on one side and Recv on
+// the other enqueue the message; both have the same position in the original graph, so processes
+// cannot deadlock.
 #include <algorithm>
 
 #include "operators/collective/terms_cuda.h"
@@ -24,7 +25,7 @@ std::unique_ptr<Kernel> prepare_send(const KernelRequest& request) {
       "when it is waited for");
 }
 
-// One message. A value on another GPU of this process goes through a copy.
+// One message. A value on another GPU of this process is copied first.
 class MessageKernel final : public Kernel {
  public:
   MessageKernel(const KernelRequest& request, bool sends)
@@ -68,7 +69,7 @@ class MessageKernel final : public Kernel {
   bool copies_;
 };
 
-// Sends T as W; subclasses decide how it is summed.
+// Sends values of type T as type W; subclasses define the sum.
 template <class T, class W>
 class ProcessSum : public Kernel {
  public:
@@ -107,7 +108,7 @@ class ProcessSum : public Kernel {
   using OnWire = DeviceType<W>;
 
   virtual int64_t own_workspace() const { return 0; }  // elements
-  // This process's contribution to all ranks' sums, which may overlie the terms.
+  // Sums the terms of all processes. `sums` may alias `terms`.
   virtual void sum(const KernelArgs& args, const OnWire* terms, OnWire* sums,
                    OnWire* workspace) = 0;
   std::string as_what() const { return kConverts ? join(", as ", dtype_of<W>()) : ""; }
@@ -118,7 +119,7 @@ class ProcessSum : public Kernel {
   const T divisor_;
 };
 
-// As on CPUs: rank r receives all ranks' terms of the r-th chunk, adds them in rank order, and
+// Sums as CPUs do: rank r receives all ranks' terms of the r-th chunk, adds them in rank order, and
 // distributes the sums.
 template <class T, class W>
 class SumInOrderOfRanks final : public ProcessSum<T, W> {
@@ -146,7 +147,7 @@ class SumInOrderOfRanks final : public ProcessSum<T, W> {
     return most;
   }
 
-  // Sends a chunk to every other rank and receives one from each.
+  // Sends a chunk to every other rank and receives a chunk from every other rank.
   template <class ToSend, class ToReceive>
   void exchange(const KernelArgs& args, const ToSend& chunk_for, const ToReceive& chunk_of) {
     NcclMember& member = nccl_member(comm_, this->device_);
@@ -181,7 +182,7 @@ class SumInOrderOfRanks final : public ProcessSum<T, W> {
   }
 };
 
-// In NCCL's own order.
+// Sums in NCCL's own order.
 template <class T, class W>
 class SumByNccl final : public ProcessSum<T, W> {
  public:
@@ -203,7 +204,7 @@ class SumByNccl final : public ProcessSum<T, W> {
   }
 };
 
-// Every rank sends its rows to every other one.
+// Every rank sends its rows to every other rank.
 class ProcessAllGather final : public Kernel {
  public:
   explicit ProcessAllGather(const KernelRequest& request)

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// The place of a column's maximum or minimum.
+// The index of a column's maximum or minimum.
 template <class T, bool kMax>
 struct Arg {
   int64_t size, inner;
@@ -41,7 +41,7 @@ std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
   });
 }
 
-// 1 at the first maximum of a column, 0 elsewhere.
+// Writes 1 at the first maximum of a column, 0 elsewhere.
 template <class T>
 struct Hardmax {
   int64_t size, inner;
@@ -67,8 +67,8 @@ std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
   });
 }
 
-// A block's prefix sum: the total of the threads before this one, and of all. Always added in the
-// same order.
+// A block's prefix sum: the total of the threads before this thread, and the total of all threads.
+// Always added in the same order.
 template <class A>
 struct RunningSum {
   A before, all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this room's GPU kernels: those along one axis.
+// GPU kernels of reductions along one axis.
 #pragma once
 
 #include <type_traits>

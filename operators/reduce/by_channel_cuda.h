@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of floats over everything but one dimension, of 16 bits or float32, row-major or channels
-// last: the gradient of a bias. Many blocks share a channel, where the general kernel has one block
-// for each.
+// Sums of floats over everything but one dimension: the gradient of a bias. Elements have 16 bits
+// or float32 and are row-major or channels-last. Many blocks share a channel, where the general
+// kernel has one block for each channel.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// A few elements to a thread are summed in one launch.
+// Sums with at most this number of loads per thread run in one launch.
 constexpr int64_t kFewLoads = 16;
 
 template <int kCount, class Sum>
@@ -27,7 +27,7 @@ template <class T, class Tiles, int kCount>
 struct SumPieces {
   static constexpr int kSums = Tiles::kPerPack;
   const T* x;
-  double* partial;  // of each piece
+  double* partial;  // one for each piece
   float* y;         // if there is one piece
   __device__ void operator()(const Tiles& tiles) const {
     const int64_t channel = tiles.channel();
@@ -78,7 +78,7 @@ std::unique_ptr<Kernel> sums_by_channel(const TensorDesc& x, const char* how) {
                      tiles.pieces == 1 ? 0 : partial);
 }
 
-// The dimension that a reduction keeps, or -1 if it keeps none or several.
+// The dimension that a reduction keeps; -1 if it keeps none or several.
 inline int64_t axis_kept(const KernelRequest& request) {
   const std::vector<bool> is_reduced = reduced_dimensions(request);
   if (std::ranges::count(is_reduced, false) != 1) return -1;

@@ -11,10 +11,10 @@
 namespace lockstep {
 namespace {
 
-// As reduce_rows() of reduce_cpu.cc has them.
+// The number of partial sums in reduce_rows() of reduce_cpu.cc.
 constexpr int64_t kParts = 8;
 
-// The sums of a block's first `channels`; others are padding.
+// The sums of the first `channels` channels of a block; the other channels are padding.
 template <class T, int kBlock>
 void sums_of_block(const T* x, int64_t images, int64_t image_pitch, int64_t plane,
                    std::size_t channels, float* y) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extent of a reduction, ChannelSums among them.
+// The extent of a reduction or of a ChannelSums.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ struct Axis {
   int64_t stride;
 };
 
-// The operand as kept and reduced dimensions, merging neighbours of one kind.
+// The operand's kept and reduced dimensions. Neighbouring dimensions of one kind are merged.
 struct Extent {
   std::vector<Axis> kept;     // slowest first
   std::vector<Axis> reduced;  // slowest first
   int64_t count = 1;          // elements per output
 
-  // Sizes overflow only beside an empty dimension, where no element is read.
+  // A size overflows only if another dimension is empty; then no element is read.
   static int64_t product(int64_t a, int64_t b) {
     int64_t result = 0;
     return __builtin_mul_overflow(a, b, &result) ? 0 : result;
@@ -78,7 +78,7 @@ inline Extent extent_of(const KernelRequest& request) {
   return Extent(request.in[0].dims, reduced_dimensions(request));
 }
 
-// Why a reduction is no sum of floats whose axes are known.
+// The reason why a reduction is not a sum of floats with known axes; "" if it is one.
 inline std::string no_sum_of_floats(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   if (!is_channel_sums(request) && type != DType::float32) return join("takes float32, not ", type);
@@ -87,7 +87,8 @@ inline std::string no_sum_of_floats(const KernelRequest& request) {
   return "";
 }
 
-// Why a reduction is not one of floats over everything but the channels of images.
+// The reason why a reduction is not a sum of floats over everything but the channels of images; ""
+// if it is one.
 inline std::string not_by_channel(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
   if (x.dims.size() < 2) return "takes images";

@@ -54,7 +54,7 @@ class ChannelSumFusion {
     gone_.insert(cast->index());
   }
 
-  // The dimension that a ReduceSum leaves, if it is one alone.
+  // The dimension that a ReduceSum keeps, if it keeps exactly one.
   std::optional<int64_t> axis_kept_by(const Node& node) const {
     if (node.type() != "ReduceSum" || !node.domain().empty() || node.inputs().size() < 2 ||
         !node.inputs()[1] || node.attributes().integer("keepdims", 1) != 0)
@@ -70,7 +70,7 @@ class ChannelSumFusion {
     return kept;
   }
 
-  // What widens the sum's operand, for the sum alone.
+  // The cast that widens the sum's operand and has no other reader.
   std::optional<Node> cast_before(const Node& sum) const {
     const Value x = sum.inputs()[0];
     const auto cast = from_.producer(x);
@@ -91,7 +91,7 @@ class ChannelSumFusion {
 
   const Graph& from_;
   const std::set<std::string>& known_;
-  std::map<int, int64_t> axis_of_;  // the dimension that is left, by the sum's number
+  std::map<int, int64_t> axis_of_;  // the dimension that is kept, by the index of the sum's node
   std::set<int> gone_;              // casts
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceSum (axes are an operand since opset 13); ReduceMean ReduceMax ReduceMin ReduceProd
-// ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin;
-// CumSum; Hardmax; ChannelSums (channel_sums.h). Gradients spread dy over the reduced elements; a
-// maximum's goes to all places that reach it, in equal shares.
+// ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (axes are an attribute); ArgMax
+// ArgMin; CumSum; Hardmax; ChannelSums (channel_sums.h). Gradients spread dy over the reduced
+// elements. The gradient of a maximum is split equally among all elements that attain the maximum.
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
@@ -20,7 +20,7 @@ Value reduce_by_attribute(Graph& graph, const char* type, Value x, const std::ve
   return graph.add_value({.type = type, .inputs = {x}, .attributes = attributes}, site);
 }
 
-// The axes of a reduction node; all of them if none are given.
+// The axes of a reduction node; all axes if none are given.
 std::vector<int64_t> axes_of(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   std::vector<int64_t> axes = attributes.integers("axes");
@@ -35,7 +35,7 @@ std::vector<int64_t> axes_of(const GradientRequest& r) {
   return normal_axes(axes, rank);
 }
 
-// `value`, which has the shape of the reduced output, with the reduced dimensions restored as ones.
+// Restores the reduced dimensions of `value`, which has the shape of the reduced output, as ones.
 Value with_ones(const GradientRequest& r, Value value, const Site& site) {
   auto attributes = r.node.attributes();
   if (attributes.integer("keepdims", 1) != 0 || r.graph.shape(r.x(0)).empty()) return value;
@@ -51,7 +51,8 @@ std::vector<Value> sum_gradient(const GradientRequest& r) {
   return {spread(r, r.dy[0], gradient_site(r, 0))};
 }
 
-// The count may depend on the batch; an unknown one is the sum of a tensor of ones.
+// The count may depend on the batch. If it is unknown, it is computed as the sum of a tensor of
+// ones.
 std::vector<Value> reduced_mean_gradient(const GradientRequest& r) {
   Site site = gradient_site(r, 0);
   const Shape x = r.graph.shape(r.x(0));
@@ -115,7 +116,7 @@ Op reduction(const char* type, GradientRule gradient) {
   return {.type = type, .domain = "", .differentiable = Differentiable::yes, .gradient = gradient};
 }
 
-// dy accumulated from the other end.
+// Accumulates dy from the other end.
 std::vector<Value> cum_sum_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   return {r.graph.add_value(

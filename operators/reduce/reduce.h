@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Over all axes if `axes` is empty.
+// Reduces over all axes if `axes` is empty.
 Value reduce_sum(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
                  const Site& site = {});
 Value reduce_mean(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,

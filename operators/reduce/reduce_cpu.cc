@@ -21,7 +21,8 @@ namespace {
 template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, T, double>;
 
-// A reduction's start, its term of an element, its join and its final step.
+// The parts of a reduction: its start value, the term of an element, the join of two values and the
+// final step.
 struct Sum {
   template <class A>
   static A start() {
@@ -44,7 +45,7 @@ struct Mean : Sum {
   template <class A>
   static A finish(A total, int64_t count) {
     if constexpr (is_whole<A>)
-      if (count == 0) return 0;  // the conversion of NaN
+      if (count == 0) return 0;  // NaN converted to an integer
     return total / static_cast<A>(count);
   }
 };
@@ -75,7 +76,7 @@ struct LogSum : Sum {
 struct LogSumExp : LogSum {
   template <class A>
   static A load(A x) {
-    return static_cast<A>(std::exp(x));  // in double: no float overflows it
+    return static_cast<A>(std::exp(x));  // in double, which no float overflows
   }
 };
 struct Prod : Sum {
@@ -113,7 +114,7 @@ struct Min : Sum {
 
 constexpr int64_t kLanes = 64;
 
-// Outputs [begin, end), `width` neighbours at a time if the fastest dimension is kept.
+// Reduces outputs [begin, begin + width), neighbours if the fastest dimension is kept.
 template <class T, class How, class Y>
 void reduce_block(const Extent& layout, const T* x, Y* y, int64_t begin, int64_t width) {
   using A = Accumulator<T>;
@@ -129,7 +130,7 @@ void reduce_block(const Extent& layout, const T* x, Y* y, int64_t begin, int64_t
     y[begin + lane] = static_cast<Y>(How::finish(total[lane], layout.count));
 }
 
-// One output whose fastest dimension is reduced: rows of neighbours.
+// Reduces one output if the fastest dimension is reduced: rows of neighbours.
 template <class T, class How>
 Accumulator<T> reduce_rows(const Extent& layout, const T* x) {
   using A = Accumulator<T>;
@@ -239,7 +240,7 @@ std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
   });
 }
 
-// 1 at the first maximum along the axis, 0 elsewhere.
+// Writes 1 at the first maximum along the axis, 0 elsewhere.
 std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
   auto attributes = request.attributes();
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));

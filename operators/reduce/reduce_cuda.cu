@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block reduces each output, in a fixed order; more where few outputs have many elements. Sums
-// of floats are in double.
+// One block reduces each output, in a fixed order; several blocks do if few outputs have many
+// elements. Sums of floats are in double.
 #include <limits>
 
 #include "operators/kit/dispatch.h"
@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Axes of an Extent, for the device.
+// The axes of an Extent, for the device.
 class DeviceAxes {
  public:
   explicit DeviceAxes(const std::vector<Axis>& axes) : count_(static_cast<int>(axes.size())) {
@@ -36,7 +36,8 @@ class DeviceAxes {
   Axis axes_[kMost] = {};
 };
 
-// A reduction's start, its term of an element, its join and its final step.
+// The parts of a reduction: its start value, the term of an element, the join of two values and the
+// final step.
 struct Sum {
   template <class A>
   static A start() {
@@ -59,7 +60,7 @@ struct Mean : Sum {
   template <class A>
   __device__ static A finish(A total, int64_t count) {
     if constexpr (is_whole<A>)
-      if (count == 0) return 0;  // the conversion of NaN
+      if (count == 0) return 0;  // NaN converted to an integer
     return total / static_cast<A>(count);
   }
 };
@@ -90,7 +91,7 @@ struct LogOfSum : Sum {
 struct LogOfSumOfExps : LogOfSum {
   template <class A>
   __device__ static A load(A x) {
-    return static_cast<A>(::exp(static_cast<double>(x)));  // no float overflows a double
+    return static_cast<A>(::exp(static_cast<double>(x)));  // in double, which no float overflows
   }
 };
 struct Product : Sum {

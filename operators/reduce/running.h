@@ -10,7 +10,7 @@ namespace lockstep {
 struct RunningSums {
   AroundAxis around;
   bool exclusive;  // the sum excludes the element itself
-  bool reverse;    // from the axis's end
+  bool reverse;    // sums from the axis's end
 
   explicit RunningSums(const KernelRequest& request)
       : around(request.in[0].dims, request.integers(1).at(0)),
