@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for one kind of processor: nothing here may be shared with other files, hence no
-// function of the standard library.
+// Compiled for one kind of processor: nothing here may be shared with other files, so no function
+// of the standard library is used.
 #include "operators/kit/simd/avx512.h"
 #include "operators/batch_norm/blocks.h"
 
@@ -24,7 +24,7 @@ struct Terms {
   Vector first, second;
 };
 
-// The sums of term(pixel).
+// Adds up term(pixel) over the pixels.
 template <class Term>
 void add_up_terms(int64_t pixels, double* sums, const Term& term) {
   for (int i = 0; i < 2 * kChannels; ++i) sums[i] = 0;
@@ -88,10 +88,10 @@ void normalise(Ending ending, const ForwardBlock<T>& block) {
   }
 }
 
-// What lets a part of dy pass.
+// The condition under which a part of dy passes.
 enum class Gate { open, positive_y, relu, clip };
 
-// use.operator()<gate>()
+// Calls use.operator()<gate>().
 template <class T, class Use>
 void with_gate(Ending ending, const BackwardBlock<T>& block, const Use& use) {
   switch (ending) {

@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-// With n the normalised x, and m the part of dy that passes:
-// dx = scale / deviation * (m - mean(m) - n * mean(m * n)).
+// With n the normalised x, and m the masked dy: dx = scale / deviation * (m - mean(m) - n * mean(m
+// * n)).
 template <class T, int kLanes, Ending kEnding>
 class Backward final : public Kernel {
   using In = BatchNormGradIn;
@@ -73,13 +73,14 @@ class Backward final : public Kernel {
     const float *scale, *center, *variance, *bias;
     T *dx, *dz;
     double* sums;
-    float *mean, *slope;  // by channel: of m, and what is subtracted per distance from the mean
+    float *mean, *slope;  // by channel: the mean of m, and the amount subtracted per distance from
+                          // the mean
   };
 
-  // A group's numbers, for each lane.
+  // The numbers of a group of channels, for each lane.
   struct Group {
     Lanes center, factor, bias;
-    Lanes mean{}, slope{};  // only to differentiate
+    Lanes mean{}, slope{};  // only used to differentiate
   };
   Group numbers_of(const Run& run, int64_t group) const {
     const Lanes scale = spread<kLanes>(lie_, group, run.scale);
@@ -94,7 +95,7 @@ class Backward final : public Kernel {
             kEnding == Ending::none ? Lanes{} : spread<kLanes>(lie_, group, run.bias)};
   }
 
-  // One image's block; `of` has its numbers until work is done.
+  // One image's block. `of` must outlive the block.
   normed::BackwardBlock<T> block_of(const Run& run, const Group& of, int64_t image,
                                     int64_t group) const {
     const int64_t at = lie_.walk(image, group).at;
@@ -115,8 +116,8 @@ class Backward final : public Kernel {
             .given = attrs_.given};
   }
 
-  // The part of dy that passes. The forward pass is repeated to know which; an added z is not at
-  // hand, but y is.
+  // The part of dy that passes. The forward pass is repeated to find the part. An added z is not
+  // available here, but then y is.
   template <class... Width>
   [[gnu::always_inline]] inline Lanes passing(const Run& run, const Group& of, const Lanes& x,
                                               int64_t at, Width... width) const {
@@ -184,8 +185,8 @@ class Backward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
-  float least_, most_;                  // what a Clip lets through, before it is rounded to T
-  const normed::BlockLoops<T>* loops_;  // null: in packs
+  float least_, most_;                  // the bounds of a Clip, before rounding to T
+  const normed::BlockLoops<T>* loops_;  // null: loops over packs are used
 };
 
 }  // namespace

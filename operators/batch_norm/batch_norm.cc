@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // y = scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
-//   BatchNormalization (ONNX)  statistics given; with training_mode 1 those of the batch
-//   FusedBatchNorm (x, scale, bias, mean, variance, z) -> y  statistics given; in plans only
-//   BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
-//                           -> y, new mean, new variance, saved mean, saved variance
-//   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
-// z, if present, is added to y; with relu = 1 negative results then become 0, with low and high
-// results are limited to them. All occur in plans only (fuse_batch_norms). The gradient then needs
-// y, or bias if no z was added, to know where dy passes; that part of dy is dz. Sums, too, occur in
-// plans only: those of x and of its squares by channel, if the maker of x knew them
-// (fuse_convolutions); a kernel may ignore them. A running statistic becomes momentum * old + (1 -
-// momentum) * the batch's, with the population variance, as in ONNX. PyTorch's momentum is one
-// minus ours, and it keeps the sample variance; both differences only affect predictions.
+// BatchNormalization (ONNX)  statistics given; with training_mode 1 the statistics of the batch
+// FusedBatchNorm (x, scale, bias, mean, variance, z) -> y  statistics given; in plans only
+// BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
+// -> y, new mean, new variance, saved mean, saved variance
+// BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
+//
+// Fused attributes and operands occur in plans only (fuse_batch_norms). z, if present, is added to
+// y. Then with relu = 1 negative results become 0, and with low and high results are limited to low
+// .. high. The gradient needs y, or bias if no z was added, to find where dy passes; dz is the part
+// of dy that passes.
+//
+// The operands sums and squares also occur in plans only: the sums of x and of its squares by
+// channel, if the node that makes x computes them (fuse_convolutions). A kernel may ignore them.
+//
+// A running statistic becomes momentum * old + (1 - momentum) * the batch's statistic, with the
+// population variance, as in ONNX. PyTorch's momentum is one minus ours, and PyTorch keeps the
+// sample variance; both differences only affect predictions.
 #include "operators/batch_norm/batch_norm.h"
 
 #include "operators/batch_norm/operands.h"
@@ -43,7 +48,7 @@ void batch_norm_law(Inference& inference) {
     inference.outputs[i] = inference.input(i == 0 ? In::x : In::mean);
 }
 
-// Whether a Clip is fused.
+// Checks low and high; true if a Clip is fused.
 bool check_clip(const AttributeReader& attributes, bool relu) {
   const bool low = attributes.has("low"), high = attributes.has("high");
   check(low == high, "needs both low and high, or neither");
@@ -110,8 +115,8 @@ std::vector<Value> train_gradient(const GradientRequest& r) {
   return backward(r, r.y(BatchNormOut::saved_mean), r.y(BatchNormOut::saved_variance), false);
 }
 
-// With s = 1 / sqrt(variance + epsilon): dmean = -scale s sum(dy) and
-// dvariance = -scale s^2 / 2 sum(dy (x - mean) s); the sums are dbias and dscale.
+// Adds the gradients of given statistics. With s = 1 / sqrt(variance + epsilon): dmean = -scale s
+// sum(dy) and dvariance = -scale s^2 / 2 sum(dy (x - mean) s); the sums are dbias and dscale.
 void add_statistics_gradients(const GradientRequest& r, std::vector<Value>& dx) {
   using In = BatchNormIn;
   const Value dscale = dx[BatchNormGradOut::dscale], dbias = dx[BatchNormGradOut::dbias];
@@ -138,8 +143,8 @@ bool only_data_wanted(const GradientRequest& r) {
   return true;
 }
 
-// With all parameters frozen it is linear: dy, scaled as x was. Unlike BatchNormGrad, this does not
-// keep x.
+// The gradient if all parameters are frozen: dy is scaled as x was. Unlike BatchNormGrad, this does
+// not keep x.
 std::vector<Value> frozen_gradient(const GradientRequest& r) {
   const Value zero = shared_vector(r.graph, r.graph.shape(r.x(BatchNormIn::bias))[0].size(), 0);
   return {batch_norm(r.graph,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation in three launches: partial sums over pieces of the images, by many blocks;
-// sums over the pieces, by channel; then each element.
+// Batch normalisation in three launches. The first computes partial sums over pieces of the images,
+// by many blocks. The second sums the pieces of each channel. The third computes each element.
 #include <limits>
 
 #include "operators/batch_norm/batch_norm.h"
@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Partial sums, then each channel's numbers.
+// The partial sums, followed by each channel's numbers.
 template <class Tiles, class OfChannel>
 struct Workspace {
   Both<typename Tiles::Real>* partial;
@@ -68,7 +68,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   });
 }
 
-// Operands dy, x, scale, and the mean and variance that the forward pass normalised by.
+// The operands are dy, x, scale, and the mean and variance that the forward pass used.
 template <class T, class Tiles, int kCount, Mask kMask>
 std::unique_ptr<Kernel> gradient(const KernelRequest& request, const BatchNormGradAttrs& attrs) {
   using In = BatchNormGradIn;

@@ -17,7 +17,7 @@ ChannelGroups::ChannelGroups(const TensorDesc& x)
     pitch = lanes;
     group_pitch = plane * lanes;
     image_pitch = groups * group_pitch;
-  } else if (plane == 1) {  // a matrix: its rows are places of one image
+  } else if (plane == 1) {  // a matrix: its rows are positions of one image
     plane = images;
     images = 1;
     groups = (channels + lanes - 1) / lanes;

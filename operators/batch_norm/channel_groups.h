@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How batch norm's loops on the CPU walk a tensor: in packs, whose lanes are the channels of a
-// group (channel blocks, matrices) or, for other row-major tensors, places of one channel.
+// The order in which batch norm's CPU loops walk a tensor: in packs. The lanes of a pack are the
+// channels of a group (channel blocks, matrices) or, for other row-major tensors, positions of one
+// channel.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +17,15 @@ namespace lockstep {
 struct ChannelGroups {
   int64_t images = 0, channels = 0, plane = 0;
   int lanes = 8;
-  bool of_channels = true;  // what lanes are
-  bool in_blocks = false;   // channel blocks: packs are whole, with zeros in padding
+  bool of_channels = true;  // true: lanes are channels; false: positions
+  bool in_blocks = false;   // channel blocks: all packs are whole, with zeros in padding
   int64_t groups = 0;
   int64_t pitch = 0;  // floats from one pack to the next
   int64_t image_pitch = 0, group_pitch = 0;
 
   explicit ChannelGroups(const TensorDesc& x);
 
-  // A group's packs in one image: `whole` ones, then `narrow` ones of `width` lanes.
+  // A group's packs in one image: first `whole` packs, then `narrow` packs of `width` lanes.
   struct Walk {
     int64_t at;
     int64_t whole, narrow;
@@ -32,17 +33,17 @@ struct ChannelGroups {
   };
   Walk walk(int64_t image, int64_t group) const;
 
-  // Elements of a channel.
+  // The number of elements of a channel.
   int64_t count() const { return images * plane; }
   int64_t channel(int64_t group, int lane) const {
     return of_channels ? group * lanes + lane : group;
   }
-  // Lanes of a group that stand for a channel of their own.
+  // The number of lanes of a group that represent separate channels.
   int channels_of(int64_t group) const;
   std::size_t lane_count() const { return groups * lanes; }
 };
 
-// A channel's number in every lane that stands for it, and `unused` in the others.
+// A channel's number in every lane of the channel, and `unused` in the other lanes.
 template <int kLanes>
 Pack<kLanes> spread(const ChannelGroups& lie, int64_t group, const float* by_channel,
                     float unused = 0) {
@@ -55,7 +56,7 @@ Pack<kLanes> spread(const ChannelGroups& lie, int64_t group, const float* by_cha
   return Pack<kLanes>::load(lanes.data());
 }
 
-// visit(offset of a pack): whole ones; visit(offset, width): narrow ones.
+// Calls visit(offset) for whole packs and visit(offset, width) for narrow packs.
 template <class Visit>
 void each_pack(const ChannelGroups& lie, const ChannelGroups::Walk& walk, const Visit& visit) {
   int64_t at = walk.at;
@@ -63,9 +64,9 @@ void each_pack(const ChannelGroups& lie, const ChannelGroups::Walk& walk, const 
   for (int64_t k = 0; k < walk.narrow; ++k, at += lie.pitch) visit(at, walk.width);
 }
 
-// For each group: add_up(image, group) for every image, then settle(group), then
-// finish(image, group) for every image. A group stays with one thread if there are enough for all
-// threads, so that the second pass finds it in the cache.
+// For each group, calls add_up(image, group) for every image, then settle(group), then
+// finish(image, group) for every image. If there are enough groups for all threads, one thread
+// processes a group, so that the second pass finds the group in the cache.
 template <class AddUp, class Settle, class Finish>
 void over_groups(const ChannelGroups& lie, int threads, const AddUp& add_up, const Settle& settle,
                  const Finish& finish) {
@@ -95,8 +96,9 @@ void over_groups(const ChannelGroups& lie, int threads, const AddUp& add_up, con
   over_pieces(finish);
 }
 
-// Sums of two numbers by element, for each lane of each group and image. They are added up as
-// floats over short stretches and as doubles beyond, in an order that only the shape decides.
+// Sums of two numbers per element, for each lane of each group and image. Short stretches are
+// summed as floats, stretches are added as doubles. The order of addition depends on the shape
+// only.
 class PairedSums {
  public:
   explicit PairedSums(const ChannelGroups& lie) : lie_(lie) {}
@@ -125,12 +127,12 @@ class PairedSums {
     std::copy(total.begin(), total.end(), sums + place(image, group));
   }
 
-  // Where a block's are, of its channels the first and then the second.
+  // The sums of a block: first the first sum of every channel, then the second.
   double* of_block(double* sums, int64_t image, int64_t group) const {
     return sums + place(image, group);
   }
 
-  // A channel's two sums.
+  // The two sums of a channel.
   std::array<double, 2> of(const double* sums, int64_t group, int lane) const {
     std::array<double, 2> total{};
     const int last = lie_.of_channels ? lane + 1 : lie_.lanes;

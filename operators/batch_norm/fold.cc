@@ -13,9 +13,9 @@
 namespace lockstep {
 namespace {
 
-// With f = scale / sqrt(variance + epsilon), a batch norm of conv(x, w) + b is
-// conv(x, f w) + bias + f (b - mean): f w and the rest are computed in float32 of what does not
-// change between predictions. A float16 has too few bits left for small factors, so it stays apart.
+// With f = scale / sqrt(variance + epsilon), a batch norm of conv(x, w) + b is conv(x, f w) + bias
+// + f (b - mean). f w and bias + f (b - mean) are computed in float32 from values that do not
+// change between predictions. float16 is not folded: it has too few bits for small factors.
 class NormFolding {
  public:
   NormFolding(const Graph& from, const Known& known)
@@ -37,7 +37,7 @@ class NormFolding {
         copy.copy(from_.node(i));
     Graph folded = copy.finish();
     const std::vector<Value> outputs = folded.outputs();
-    // Casts of filters that are now cast behind a product.
+    // Removes casts of filters that are replaced by a cast after the product.
     const std::vector<Value> kept = prune(folded, outputs);
     return {std::move(folded), moved_on(copy.moved(), kept), notes()};
   }
@@ -48,7 +48,7 @@ class NormFolding {
     return std::ranges::all_of(values, [&](Value value) { return !value || is_given(value); });
   }
 
-  // What is made of states and constants alone is as they are.
+  // Marks results that are computed only from states and constants.
   void follow(const Node& node) {
     const Op& op = *node.op();
     if (op.random || op.draws || op.collective || op.exchange || !all_given(node.inputs())) return;
@@ -56,7 +56,7 @@ class NormFolding {
       if (output) given_[output.id] = true;
   }
 
-  // The place of outputs among a convolution's filters, if its batch norm can be folded.
+  // The axis of the outputs in a convolution's filters, if its batch norm can be folded.
   static std::optional<std::size_t> axis_of_outputs(const Node& convolution) {
     if (!convolution.domain().empty()) return std::nullopt;
     if (convolution.type() == "Conv") return 0;
@@ -83,7 +83,7 @@ class NormFolding {
     gone_.insert(maker->index());
   }
 
-  // A node of ONNX, whose result is named after the convolution's.
+  // Adds ONNX nodes, with results named after the convolution's result.
   struct Adder {
     GraphCopy& copy;
     const Node& like;
@@ -104,7 +104,7 @@ class NormFolding {
     }
   };
 
-  // In float32, before it was rounded if that can be seen.
+  // The value in float32; if a cast from float32 made the value, the cast's operand.
   Value wide(const Adder& add, Value value, const char* ending) const {
     const GraphCopy& copy = add.copy;
     if (from_.dtype(value) == DType::float32) return copy.of(value);
@@ -115,13 +115,13 @@ class NormFolding {
     return add("Cast", {copy.of(value)}, ending, {{"to", static_cast<int64_t>(DType::float32)}});
   }
 
-  // Constants, one for all convolutions that are alike.
+  // Constants, shared by all convolutions that need an equal constant.
   Value epsilon(const Adder& add, float value) {
     Value& made = epsilons_[value];
     if (!made) made = add.constant(Literal::scalar(value), "/epsilon");
     return made;
   }
-  // Filters of that rank have outputs along this axis.
+  // The shape [1, .., -1, .., 1] of rank `rank` with -1 at the outputs' axis.
   Value shape(const Adder& add, std::size_t rank, std::size_t axis) {
     Value& made = shapes_[{rank, axis}];
     std::vector<int64_t> dims(rank, 1);
@@ -169,9 +169,9 @@ class NormFolding {
 
   const Graph& from_;
   const Known& known_;
-  std::vector<bool> given_;            // by value: does not change between runs
-  std::map<int, int> convolution_of_;  // by its batch norm's number
-  std::set<int> gone_;                 // these convolutions
+  std::vector<bool> given_;            // by value: true if the value does not change between runs
+  std::map<int, int> convolution_of_;  // by the index of its batch norm's node
+  std::set<int> gone_;                 // the convolutions of convolution_of_
   std::map<float, Value> epsilons_;
   std::map<std::pair<std::size_t, std::size_t>, Value> shapes_;
 };

@@ -71,7 +71,8 @@ class Forward final : public Kernel {
     float *factor, *center;  // by channel
   };
 
-  // About the mean, so that squares of a large mean do not swallow the variance.
+  // The offset that is subtracted from x: about the mean, so that squares of a large mean do not
+  // swamp the variance.
   Lanes shift(const T* x, int64_t group) const {
     constexpr int64_t kPlaces = 8;
     const auto walk = lie_.walk(0, group);
@@ -90,7 +91,7 @@ class Forward final : public Kernel {
     const float share = 1 / static_cast<float>(std::max<int64_t>(1, taken));
     return each_part([share](Four a) { return a * share; }, total);
   }
-  // The mean over all lanes, in each of them.
+  // The mean over all lanes, in every lane.
   static Lanes alike(const Lanes& total, int64_t taken) {
     std::array<float, kLanes> lanes;
     total.store(lanes.data());
@@ -141,7 +142,7 @@ class Forward final : public Kernel {
     run.factor[c] = operand<float>(args, In::scale)[c] / std::sqrt(variance + attrs_.epsilon);
   }
 
-  // Statistic 0 is the mean, 1 the variance.
+  // Stores a statistic: 0 is the mean, 1 the variance.
   void keep(const KernelArgs& args, std::size_t statistic, int64_t c, float running,
             float of_batch) const {
     if (float* next = result<float>(args, Out::new_mean + statistic))
@@ -189,7 +190,7 @@ class Forward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
-  const normed::BlockLoops<T>* loops_;  // null: in packs
+  const normed::BlockLoops<T>* loops_;  // null: loops over packs are used
 };
 
 }  // namespace

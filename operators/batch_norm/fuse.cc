@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// relu(norm), relu(norm + z) or clip(norm), as node numbers; `add` is -1 without z.
+// relu(norm), relu(norm + z) or clip(norm), as node indices; `add` is -1 without z.
 struct Forward {
   int norm, add, last;
   Value z;
@@ -23,18 +23,18 @@ struct Forward {
 struct Backward {
   int last_grad, norm_grad;
   const Forward* forward;
-  bool passes_on;  // others need the gradient after the ReLU or Clip too
+  bool passes_on;  // other nodes also need the gradient after the ReLU or Clip
 };
 
 bool is(const Node& node, const char* type, const char* domain) {
   return node.type() == type && node.domain() == domain;
 }
 
-// Whether it normalises with given statistics, as predictions do.
+// True if the node normalises with given statistics, as predictions do.
 bool is_given(const Node& norm) {
   return is(norm, "BatchNormalization", "") && !read_batch_norm(norm).training;
 }
-// The mean that its gradient takes.
+// The mean that the node's gradient uses.
 Value mean_of(const Node& norm) {
   return is_given(norm) ? norm.inputs()[BatchNormIn::mean]
                         : norm.outputs()[BatchNormOut::saved_mean];
@@ -69,7 +69,8 @@ class BatchNormFusion {
     return users.size() == 1 && users[0] == user && !known_.count(from_.name(value));
   }
 
-  // The batch norm that makes `value` for `user` alone, if its other results can wait until `relu`.
+  // The batch norm that computes `value` for `user` only, if its other results can wait until
+  // `relu`; else -1.
   int norm_behind(Value value, int user, int relu) const {
     return only_user(value, user) ? norm_that_makes(value, relu) : -1;
   }
@@ -112,8 +113,8 @@ class BatchNormFusion {
     if (forward != by_result_.end()) fuse_gradient(node, *forward->second);
   }
 
-  // The gradient of `norm` that takes the result of `last_grad`; -1 if there is none, or if that
-  // result is seen by others.
+  // The gradient of `norm` that reads the result of `last_grad`; -1 if there is none, or if the
+  // result is known outside the graph.
   int norm_grad_after(const Node& last_grad, const Node& norm) const {
     using In = BatchNormGradIn;
     const Value gradient = last_grad.outputs()[0];
@@ -136,7 +137,7 @@ class BatchNormFusion {
                                      from_.consumers(last_grad.outputs()[0]).size() > 1};
   }
 
-  // A bound that is known: an omitted one limits nothing.
+  // The value of a Clip's bound; `omitted` if the bound is omitted, empty if it is not a constant.
   std::optional<float> bound(const Node& clip, std::size_t operand, float omitted) const {
     const auto inputs = clip.inputs();
     if (operand >= inputs.size() || !inputs[operand]) return omitted;
@@ -147,7 +148,7 @@ class BatchNormFusion {
     return std::nullopt;
   }
 
-  // The gradient of a Clip takes what is clipped, too; so both are fused or neither is.
+  // Finds a Clip to fuse. A Clip's gradient reads the Clip's operand, so both are fused or neither.
   void find_clip(int index) {
     constexpr float kNoBound = std::numeric_limits<float>::infinity();
     const Node clip = from_.node(index);
@@ -266,8 +267,8 @@ class BatchNormFusion {
   const Graph& from_;
   const std::set<std::string>& known_;
   const bool clips_;
-  std::map<int, Forward> forwards_;          // by the ReLU's or Clip's number
-  std::map<int, Backward> backwards_;        // by its gradient's
+  std::map<int, Forward> forwards_;          // by the index of the ReLU or Clip
+  std::map<int, Backward> backwards_;        // by the index of the ReLU's or Clip's gradient
   std::map<int, const Forward*> by_result_;  // by the ReLU's result
   std::set<int> gone_;                       // nodes fused into others
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operand and result numbers of batch norms.
+// Indices of the operands and results of batch norms.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// BatchNormalization and BatchNormTrain; from z on, in plans only.
+// BatchNormalization and BatchNormTrain. Operands from z on occur in plans only.
 struct BatchNormIn {
   enum : std::size_t { x, scale, bias, mean, variance, z, sums, squares };
 };
@@ -16,7 +16,7 @@ struct BatchNormOut {
   enum : std::size_t { y, new_mean, new_variance, saved_mean, saved_variance };
 };
 
-// BatchNormGrad; bias, y and dz in plans only.
+// BatchNormGrad; bias, y and dz occur in plans only.
 struct BatchNormGradIn {
   enum : std::size_t { dy, x, scale, mean, variance, bias, y };
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norm's two passes over memory on the CPU, with what was fused with them. Fused or not, the
-// arithmetic of an element is the same, and so is its rounding where it would be stored between two
-// nodes.
+// Batch norm's two passes over memory on the CPU, including fused operators. The arithmetic of an
+// element is the same with and without fusion, including the rounding of values that would be
+// stored between two nodes.
 #pragma once
 
 #include <bit>
@@ -19,10 +19,10 @@ namespace lockstep {
 std::unique_ptr<Kernel> prepare_batch_norm(const KernelRequest& request);
 std::unique_ptr<Kernel> prepare_batch_norm_grad(const KernelRequest& request);
 
-// Statistics, factors and sums are floats whatever the tensors are.
+// The element types of tensors. Statistics, factors and sums are always floats.
 using Normalised = Types<float, BFloat16>;
 
-// make.operator()<T, kLanes, kEnding>()
+// Calls make.operator()<T, kLanes, kEnding>().
 template <class Make>
 std::unique_ptr<Kernel> for_passes(const TensorDesc& x, bool relu, bool clip, const Make& make) {
   const auto with_lanes = [&]<class T, int kLanes>() -> std::unique_ptr<Kernel> {
@@ -36,12 +36,13 @@ std::unique_ptr<Kernel> for_passes(const TensorDesc& x, bool relu, bool clip, co
   });
 }
 
-// The float so many steps above x.
+// The float that is `steps` steps above x.
 inline float stepped(float x, int32_t steps) {
   const auto mirrored = [](int32_t bits) { return bits < 0 ? INT32_MIN - bits : bits; };
   return std::bit_cast<float>(mirrored(mirrored(std::bit_cast<int32_t>(x)) + steps));
 }
-// The most that is at most `bound` once it is rounded to T, and the least that is at least `bound`.
+// The largest float that is at most `bound` after rounding to T, and the smallest that is at least
+// `bound`.
 template <class T>
 float most_stored_below(float bound) {
   if (std::is_same_v<T, float> || std::isinf(bound)) return bound;
@@ -53,7 +54,7 @@ float least_stored_above(float bound) {
   return -most_stored_below<T>(-bound);
 }
 
-// The normalised value, before what follows.
+// The normalised value, before the fused operators.
 inline Four normalised(Four x, Four factor, Four center, Four bias) {
   return factor * (x - center) + bias;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a batch norm's launches do with the elements of images: sums of them, what follows from the
-// sums for each channel, then each element. T is the elements' type, Tiles says how they lie, and
-// kCount is the elements of a pack.
+// The launches of a batch norm on images: sums of the elements, then the numbers derived from the
+// sums for each channel, then each element. T is the elements' type, Tiles defines their layout,
+// and kCount is the number of elements of a pack.
 #pragma once
 
 #include "operators/kit/channel_sums_cuda.h"
 
 namespace lockstep {
 
-// A channel's number for each element of a pack, or one for all of them.
+// A channel's number for each element of a pack, or one number for all elements.
 template <class Tiles, class Number>
 struct PerChannel {
   Number of[Tiles::kPerPack];
@@ -22,7 +22,7 @@ struct PerChannel {
   __device__ const Number& at(int element) const { return of[Tiles::kPerPack == 1 ? 0 : element]; }
 };
 
-// Sums of x minus the channel's first value, so that squares of a large mean do not swallow the
+// Sums of x minus the channel's first value, so that squares of a large mean do not swamp the
 // variance.
 template <class T, class Tiles, int kCount>
 struct ShiftedSums {
@@ -55,18 +55,18 @@ struct Normaliser {
                                   float epsilon) {
     return {scale / sqrtf(variance + epsilon), mean, bias};
   }
-  // The same wherever it is computed.
+  // Uses fmaf(), so that all kernels compute the same bits.
   __device__ float operator()(float x) const { return fmaf(factor, x - mean, bias); }
 };
 
-// Computes one channel's statistics, and what its elements need of them.
+// Computes one channel's statistics and the numbers that its elements need.
 template <class T, class Tiles>
 struct ChannelStatistics {
   Tiles tiles;
   float epsilon, momentum;
-  bool of_batch;  // statistics of the batch, not given ones
+  bool of_batch;  // true: statistics of the batch; false: given statistics
   const Both<typename Tiles::Real>* partial;
-  const float *sums, *squares;  // of x if known, else null
+  const float *sums, *squares;  // of x if computed before, else null
   const T* x;
   const float *scale, *bias, *mean, *variance;
   Normaliser* affine;
@@ -98,7 +98,7 @@ struct Normalise {
   const Normaliser* affine;
   float least;  // 0 with a ReLU, or minus infinity
   const T *x, *z;
-  T* y;  // may lie over x
+  T* y;  // may alias x
   struct Loaded {
     Pack<T, kCount> x, z;
   };
@@ -126,8 +126,8 @@ struct Normalise {
   }
 };
 
-// Selects dy. Before a ReLU, dy passes where its output was positive: y tells if something was
-// added first, else x, which is read anyway.
+// The mask of dy. Before a ReLU, dy passes where the ReLU's output was positive. y determines the
+// mask if something was added before the ReLU; otherwise x does, which is read anyway.
 enum class Mask { none, by_x, by_y };
 
 // Reads dy and x.
@@ -150,7 +150,7 @@ struct Incoming {
       if constexpr (kMask == Mask::by_y) loaded.y = lockstep::load<T, kCount>(y + at);
       return loaded;
     }
-    // x minus the mean.
+    // The difference of x and the mean.
     __device__ float away(const Loaded& loaded, int e) const {
       return computed(loaded.x.at[e]) - affine.at(e).mean;
     }
@@ -170,8 +170,8 @@ struct Incoming {
   __device__ Reader reader() const { return {dy, x, y, {}}; }
 };
 
-// Sums of dy, and of dy times x minus the mean. Writes the part of dy that passes, if it is wanted:
-// what comes after reads that instead of dy and y.
+// Sums of dy, and of dy times (x - mean). Also writes the passing part of dy if dz is wanted: the
+// next launch reads dz instead of dy and y.
 template <class T, class Tiles, int kCount, Mask kMask>
 struct GradientSums {
   using From = Incoming<T, Tiles, kCount, kMask>;
@@ -238,7 +238,7 @@ struct Backward {
   using From = Incoming<T, Tiles, kCount, kMask>;
   From from;
   const Coefficients* coefficients;
-  T* dx;  // may lie over dy or x
+  T* dx;  // may alias dy or x
   __device__ void operator()(const Tiles& tiles) const {
     const int64_t channel = tiles.channel();
     if (channel >= tiles.channels) return;

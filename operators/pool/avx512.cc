@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for one kind of processor: nothing here may be shared with other files, hence no
-// function of the standard library.
+// Compiled for one kind of processor: nothing here may be shared with other files, so no function
+// of the standard library is used.
 #include "operators/kit/simd/avx512.h"
 #include "operators/pool/max_loops.h"
 
@@ -10,7 +10,7 @@ namespace {
 using V = Avx512;
 using Vector = V::Vector;
 
-// Of 16 maxima: each one's number in its window, whose pixels in padding are counted, too.
+// The numbers of 16 maxima in their windows. The numbering includes pixels in padding.
 using Places = __m512i;
 
 Places everywhere(int64_t number) { return _mm512_set1_epi32(static_cast<int>(number)); }
@@ -20,7 +20,7 @@ struct Most {
   Places place;
 };
 
-// The first of equals is the maximum, and NaN is above all.
+// The first of equal values is the maximum, and NaN is above all numbers.
 Most most_of(const Most& first, const Most& second) {
   const __mmask16 is_number = _mm512_cmp_ps_mask(first.value, first.value, _CMP_ORD_Q),
                   above =
@@ -29,8 +29,8 @@ Most most_of(const Most& first, const Most& second) {
           _mm512_mask_mov_epi32(first.place, above, second.place)};
 }
 
-// Of the values numbered kFirst and up. Halves first: comparisons in a row would wait for each
-// other.
+// The maximum of the kCount values from kFirst on. The maxima of halves are compared: a chain of
+// comparisons would have a longer latency.
 template <int kFirst, int kCount>
 [[gnu::always_inline]] inline Most most_of(const Vector* values) {
   if constexpr (kCount == 1)
@@ -57,10 +57,10 @@ Range windows_over(const AxisOfWindows& axis, int64_t pixel) {
           begun < axis.out ? begun : axis.out};
 }
 
-// Windows of kKernel x kKernel by strides of 2, or any if kKernel is 0. Where rows of dx are made
-// the places of maxima are known in all windows that reach them. Each element of dx is a sum in the
-// order of windows and is rounded once; sums in memory to which window after window adds took
-// three times as long.
+// Windows of kKernel x kKernel with strides of 2, or any windows if kKernel is 0. When a row of dx
+// is computed, the maxima of all windows that reach the row are known. Each element of dx is a sum
+// in the order of windows and is rounded once. A version that added window after window to sums in
+// memory took three times as long.
 template <int kKernel, class T>
 class Gradient {
  public:
@@ -96,7 +96,7 @@ class Gradient {
       const T* x = of_.x + height.begin * across_ + width.begin * kChannels;
       if (kKernel && whole && width.end - width.begin == kKernel) {
         _mm512_storeu_si512(places, place_in_whole(x));
-        V::fetch<2>(x + kKernel * across_);  // what the next row of windows sees first
+        V::fetch<2>(x + kKernel * across_);  // first needed by the next row of windows
         V::fetch<2>(x + (kKernel + 1) * across_);
       } else if (height.begin < height.end && width.begin < width.end) {
         _mm512_storeu_si512(places, place_in(row, column, height, width));
@@ -124,12 +124,13 @@ class Gradient {
     return most.place;
   }
 
-  // What a window gives to the pixel of this number.
+  // Adds a window's dy to the lanes with their maximum at pixel `number` of the window.
   static Vector with(Vector sum, const int32_t* places, const T* dy, int64_t number) {
     return add_where(_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(places), everywhere(number)), sum,
                      V::load(dy));
   }
-  // The number of a row's pixels in windows of another row, less their columns.
+  // The number of the row's first pixel in windows of row `row_of_windows`, less the column's
+  // offset.
   int64_t number_of(int64_t row, int64_t row_of_windows) const {
     return (row + rows_.pad - row_of_windows * rows_.stride) * columns_.kernel;
   }
@@ -146,8 +147,8 @@ class Gradient {
       V::store(dx + column * kChannels, sum);
     }
   }
-  // Under so many rows of windows: straight code for the two pixels at which a window starts, if
-  // all that could reach them exist.
+  // For rows under kRows rows of windows: straight-line code for the two pixels at which a window
+  // starts, if all windows that could reach these pixels exist.
   template <int kRows>
   void add_up(int64_t row, Range windows, T* dx) const {
     constexpr int64_t kEarlier = (kKernel - 1) / 2;

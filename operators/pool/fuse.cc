@@ -18,7 +18,8 @@ bool all_known(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.known(); });
 }
 
-// The windows of a MaxPool or of its gradient, if each place of one has a number in a byte.
+// The windows of a MaxPool or of its gradient, if every position's number in a window fits in a
+// byte.
 std::optional<Window> windows_of(const Node& node, const Shape& x) {
   constexpr std::size_t kMostDims = 5;
   if (!all_known(x) || x.size() > kMostDims) return std::nullopt;
@@ -59,7 +60,7 @@ class PlacesKept {
   }
 
  private:
-  // The MaxPool before a gradient of it.
+  // Finds the MaxPool of a gradient.
   void find(const Node& gradient) {
     const Value dy = gradient.inputs()[0], x = gradient.inputs()[1];
     const auto windows = windows_of(gradient, from_.shape(x));
@@ -109,8 +110,8 @@ class PlacesKept {
 
   const Graph& from_;
   std::set<int> keeps_;            // MaxPool nodes
-  std::map<int, int> forward_of_;  // the MaxPool, by its gradient's number
-  std::map<int, Value> places_;    // by the MaxPool's number
+  std::map<int, int> forward_of_;  // the MaxPool, by the index of its gradient
+  std::map<int, Value> places_;    // by the index of the MaxPool
 };
 
 }  // namespace

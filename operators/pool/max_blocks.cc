@@ -11,9 +11,9 @@
 namespace lockstep {
 namespace {
 
-// kLanes neighbouring channels of one image. `block` elements lie between neighbouring pixels.
-// Sums are floats, in a band of as many rows as a window has, and are rounded to T once: when no
-// later window reaches their row.
+// kLanes neighbouring channels of one image. Neighbouring pixels are `block` elements apart. Sums
+// are floats in a band with as many rows as a window. A row of sums is rounded to T once, when no
+// later window reaches the row.
 template <class T, int kLanes>
 class LanesOfPlane {
  public:
@@ -21,7 +21,7 @@ class LanesOfPlane {
 
   int64_t floats_of_band() const { return planes_.rows.kernel * band_row(); }
 
-  // Adds up in the order of windows.
+  // Adds gradients in the order of windows.
   void gradients(const T* dy, const T* x, float* band, T* dx) const {
     const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
     std::fill(band, band + floats_of_band(), 0.0F);
@@ -60,7 +60,7 @@ class LanesOfPlane {
   float* sums_of(float* band, int64_t row) const {
     return band + row % planes_.rows.kernel * band_row();
   }
-  // Clears the sums for a later row.
+  // Writes a row of sums to dx, and clears the sums for a later row.
   void move(float* sums, T* dx) const {
     for (int64_t i = 0; i < planes_.columns.in; ++i, sums += kLanes, dx += block_) {
       Lanes::load(sums).store(dx);
@@ -68,8 +68,8 @@ class LanesOfPlane {
     }
   }
 
-  // The first of equals is the maximum, and NaN is above all. Inlined, so that known sizes become
-  // straight code.
+  // The first of equal values is the maximum, and NaN is above all numbers. Inlined, so that
+  // constant sizes give straight-line code.
   [[gnu::always_inline]] void add_window(const T* dy, const T* x, float* band,
                                          const Place& at) const {
     Lanes most = Lanes::load(x);
@@ -101,7 +101,7 @@ class LanesOfPlane {
   int64_t block_;
 };
 
-// Each share of the planes has a part of the workspace. run(share, its first plane, the end).
+// Each thread has a part of the workspace. Calls run(part, its first plane, the end).
 template <class Run>
 void each_share(const PooledPlanes& planes, int64_t block, const Run& run) {
   const int64_t count = planes.count / block, shares = planes.threads;
@@ -148,7 +148,7 @@ class MaxOfBlocksGrad final : public Kernel {
   LanesOfPlane<T, kLanes> one_;
 };
 
-// In vectors of 16.
+// Uses vectors of 16 floats.
 template <class T>
 class MaxOfWideBlocksGrad final : public Kernel {
  public:

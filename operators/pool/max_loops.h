@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of maxima over one plane of one block of 16 channels, for processors whose vectors
-// hold 16 floats. It computes the bits of the loops over packs (max_blocks.cc), which such a
-// processor would run four floats at a time.
+// The gradient of max pooling over one plane of one block of 16 channels, for processors with
+// vectors of 16 floats. It computes the same bits as the loops over packs (max_blocks.cc), which
+// use vectors of four floats.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct GradientOfMaxima {
   AxisOfWindows rows, columns;
   const T *dy, *x;
   T* dx;
-  int32_t* places;         // room for those of maxima: kChannels for each window of so many rows
-  int64_t rows_of_places;  // as many rows of windows as can reach one row of pixels
+  int32_t* places;         // memory for the indices of maxima: kChannels for each window of
+                           // rows_of_places rows
+  int64_t rows_of_places;  // the most rows of windows that reach one row of pixels
 };
 
 // T is float or BFloat16.

@@ -10,10 +10,11 @@ namespace lockstep {
 namespace {
 
 constexpr int kPackThreads = 256;
-constexpr int kStep = 2;  // between windows
+constexpr int kStep = 2;  // stride of windows
 
-// Rows of a grid are those of the images that its threads write. A block takes one row: `columns`
-// threads, a power of two, lie along the channels, the other lines of threads along the row.
+// The rows of a grid are the rows of the images that its threads write. A block processes one row.
+// A line of `columns` threads, a power of two, covers the channels; the lines of threads cover the
+// row.
 struct PackedRows {
   int x_rows, x_columns, y_rows, y_columns, top, left, channels;
   int columns = 1, shift = 0;
@@ -41,7 +42,7 @@ struct PackedRows {
   }
   __device__ int first_place() const { return static_cast<int>(threadIdx.x) >> shift; }
   __device__ int places() const { return kPackThreads >> shift; }
-  // Where this thread's channels of an image of that many rows and columns begin.
+  // The offset of this thread's channels in an image of `rows` rows and `columns_of_row` columns.
   __device__ int64_t image(int rows, int columns_of_row, int pack) const {
     return static_cast<int64_t>(blockIdx.z) * rows * columns_of_row * channels + channel(pack);
   }
@@ -55,7 +56,7 @@ struct PackedMaximum {
   T* y;
   uint8_t* places;
 
-  // The number of the window's first real place.
+  // The number of the window's first position outside padding.
   __device__ unsigned first_of(int row, int column) const {
     const int a = row < 0 ? -row : 0, b = column < 0 ? -column : 0;
     const bool any = row + a < rows.x_rows && column + b < rows.x_columns;
@@ -101,7 +102,7 @@ struct PackedMaximum {
   }
 };
 
-// A place visits the windows that hold it, 4 at most, in their order.
+// Each element of dx visits the windows that contain it, at most 4, in their order.
 template <class T, int kKernel>
 struct PackedMaximumGrad {
   static constexpr int kCount = kPack<T>;
@@ -111,7 +112,8 @@ struct PackedMaximumGrad {
   const uint8_t* places;
   T* dx;
 
-  // Adds what a window brings to its place of that number. Four numbers are one word.
+  // Adds a window's dy to the lanes with their maximum at position `number`. Four numbers are
+  // compared as one word.
   __device__ void add(const uint8_t* kept, const T* from, uint32_t number,
                       float (&total)[kCount]) const {
     const auto words = load<uint32_t, kCount / 4>(reinterpret_cast<const uint32_t*>(kept));
@@ -134,7 +136,8 @@ struct PackedMaximumGrad {
       float total[kCount] = {};
 #pragma unroll 1
       for (int back = kReach - 1; back >= 0; --back) {
-        const int u = row / kStep - back, a = row - u * kStep;  // the place in the window
+        const int u = row / kStep - back, a = row - u * kStep;  // the row of the element in the
+                                                                // window
         if (u < 0 || u >= rows.y_rows || a >= kKernel) continue;
 #pragma unroll
         for (int left = kReach - 1; left >= 0; --left) {
@@ -161,7 +164,7 @@ void for_packed_rows(const KernelArgs& args, dim3 grid, const Body& body) {
   launch(run_packed_rows<Body>, grid, kPackThreads, stream_of(args), body);
 }
 
-// make.operator()<T, kernel size>()
+// Calls make.operator()<T, kernel size>().
 template <class Make>
 std::unique_ptr<Kernel> of_packs(DType dtype, const Window& window, const Make& make) {
   return dispatch<TensorFloats>(dtype, [&]<class Host>() {

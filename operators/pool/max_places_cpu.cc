@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maxima that keep their places, one by one. Only plans for other devices have them; this is what
-// their kernels are compared with.
+// Maxima with their indices, one element at a time. Only plans for other devices contain these
+// operators; these kernels are the reference for tests of other kernels.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSpatial = 3;
 
-// Windows over a plane, without which dimensions have size 1.
+// Windows over a plane. Missing dimensions have size 1.
 struct Windows {
   int64_t in[kSpatial] = {1, 1, 1}, out[kSpatial] = {1, 1, 1}, kernel[kSpatial] = {1, 1, 1},
           stride[kSpatial] = {1, 1, 1}, dilation[kSpatial] = {1, 1, 1}, pad[kSpatial] = {};
@@ -35,7 +35,7 @@ struct Windows {
   int64_t in_plane() const { return in[0] * in[1] * in[2]; }
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
 
-  // visit(place in the plane, number in the window) for each real place.
+  // Calls visit(offset in the plane, number in the window) for each position outside padding.
   template <class Visit>
   void for_places(int64_t window, const Visit& visit) const {
     const int64_t size = kernel[0] * kernel[1] * kernel[2];

@@ -11,12 +11,13 @@
 namespace lockstep {
 namespace {
 
-// NaN is above all, and the first of equals stays. Of floats or of Fours.
+// True if `value` replaces the maximum: NaN is above all numbers, and the first of equal values
+// stays. For floats and Fours.
 auto is_above(auto value, auto most) {
   return (value > most) | ((value != value) & (most == most));
 }
 
-// The offset of the maximum in a window of so many rows and columns, which starts at x.
+// The offset of the maximum in a window of `rows` by `columns` that starts at x.
 inline int64_t place_of_most(const float* x, int64_t width, int64_t rows, int64_t columns) {
   int64_t place = 0;
   float most = x[0];
@@ -32,7 +33,7 @@ inline int64_t place_of_most(const float* x, int64_t width, int64_t rows, int64_
 
 Four four_from(const float* at) { return Pack<4>::load(at).part[0]; }
 
-// Four 2x2 windows side by side: the first value of each, the second of each, ..
+// Four neighbouring 2x2 windows: the first value of each, the second value of each, ..
 using FourWindows = std::array<Four, 4>;
 
 FourWindows windows_from(const float* x, int64_t width) {
@@ -91,7 +92,7 @@ class MaxOfPlanes {
   PooledPlanes planes_;
 };
 
-// The gradients of four whole 2x2 windows that do not overlap, so that each element gets one.
+// The gradients of four whole 2x2 windows that do not overlap: each element is in one window.
 void gradients_of_pairs(const float* dy, const float* x, int64_t width, float* dx) {
   const FourWindows value = windows_from(x, width);
   Four gradient[4] = {four_from(dy)}, most = value[0];
@@ -115,7 +116,7 @@ class GradientOfPlanes {
  public:
   explicit GradientOfPlanes(const PooledPlanes& planes) : planes_(planes) {}
 
-  // Adds up in the order of windows.
+  // Adds gradients in the order of windows.
   void run(const float* dy, const float* x, float* dx) const {
     const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
     const bool pairs = planes_.square(2) && rows.stride == 2 && columns.stride == 2;

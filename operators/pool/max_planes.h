@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maxima over windows of row-major planes, for which oneDNN has only plain code; it is fast where
-// channels lie in blocks. The first of equals is the maximum, and NaN is above all.
+// Max pooling of row-major planes. oneDNN is fast for channel blocks, but has only plain code for
+// row-major planes. The first of equal values is the maximum, and NaN is above all numbers.
 #pragma once
 
 #include "runtime/kernel/table.h"
 
 namespace lockstep {
 
-// Refuses channel blocks, and all but two spatial dimensions without dilation.
+// Refuses channel blocks, dilation, and any other number than two of spatial dimensions.
 std::string not_row_major_planes(const KernelRequest& request);
 
 std::unique_ptr<Kernel> max_of_planes(const KernelRequest& request);

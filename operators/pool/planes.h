@@ -38,7 +38,7 @@ struct PooledPlanes {
     columns = axis(1);
   }
 
-  // run(begin, end) for pieces of the planes.
+  // Calls run(begin, end) for ranges of planes.
   template <class Run>
   void visit(const Run& run) const {
     const int64_t grain = 8192 / std::max<int64_t>(1, rows.in * columns.in);
@@ -47,7 +47,7 @@ struct PooledPlanes {
   bool square(int64_t kernel) const { return rows.kernel == kernel && columns.kernel == kernel; }
 };
 
-// Why the request does not pool over planes; "" if it does.
+// The reason why the request does not pool over planes without dilation; "" if it does.
 inline std::string not_plain_windows(const KernelRequest& request) {
   const std::size_t spatial = request.in[0].dims.size() - 2;
   if (spatial != 2) return join("takes 2 spatial dimensions, not ", spatial);

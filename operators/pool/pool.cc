@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
-// MaxPoolGrad (dy, x) finds the maxima again: the first one of a window takes the gradient.
+// MaxPoolGrad (dy, x) finds the maxima again; the first maximum of a window gets the gradient.
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
-// MaxPoolPlaces (x) -> y, places   MaxPool, and the number of each maximum's place in its window
+// These operators occur in plans only (keep_places_of_maxima):
+// MaxPoolPlaces (x) -> y, places   MaxPool, and the number of each maximum in its window
 // MaxPoolPlacesGrad (dy, places) -> dx
-// occur in plans only (keep_places_of_maxima).
 #include "operators/pool/pool.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-// The result's shape.
+// The shape of the result.
 Shape pooled(const PoolAttrs& attrs, const Shape& x) {
   Window window = resolved(attrs.window, attrs.window.kernel, spatial_of(x));
   for (std::size_t i = 0; i < window.kernel.size(); ++i)
@@ -46,7 +46,7 @@ void global_law(Inference& inference) {
   inference.outputs[0] = {inference.input(0).dtype, y};
 }
 
-// dx from dy and the sizes that strides leave open.
+// The shape of dx, from dy and from the attribute x_shape, since strides leave x's sizes open.
 Shape gradient_shape(Inference& inference) {
   inference.require_ranked();
   demand_at_least_dims(inference, 0, 3);
@@ -135,7 +135,7 @@ std::vector<Value> global_average_gradient(const GradientRequest& r) {
                         gradient_site(r, 0))};
 }
 
-// One window over everything; the maximum is recomputed, as in MaxPool's gradient.
+// One window over the whole plane; the maximum is recomputed, as in MaxPool's gradient.
 std::vector<Value> global_max_gradient(const GradientRequest& r) {
   Window window;
   window.kernel = to_dims(spatial_of(r.graph.shape(r.x(0))));

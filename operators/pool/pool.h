@@ -18,18 +18,18 @@ struct PoolAttrs {
 };
 PoolAttrs read_pool(AttributeReader& attributes);
 PoolAttrs pool_attrs_of(const KernelRequest& request);
-PoolAttrs global_window(const Dims& x);  // one window over everything
+PoolAttrs global_window(const Dims& x);  // one window over the whole plane
 
-// Refusals of an AveragePool and of its gradient. If padding counts and a window reaches past it,
-// ONNX counts only the window's real places; these kernels do not.
+// Refusals of an AveragePool and of its gradient. If padding counts and a window reaches past the
+// padding, ONNX counts only the positions up to the end of the padding; these kernels do not.
 std::string past_padding(const KernelRequest& request);
 std::string past_padding_back(const KernelRequest& request);
 
-// MaxPoolPlaces numbers the places of a window in row-major order; this stands for none, where a
-// window has only padding.
+// The number for a window that has only padding. MaxPoolPlaces numbers the positions of a window in
+// row-major order.
 constexpr uint8_t kNoPlace = 255;
-// Lets each MaxPool that has a gradient keep the places of its maxima, so that the gradient neither
-// reads its operand nor finds them again.
+// Replaces each MaxPool that has a gradient by a MaxPoolPlaces, which keeps the maxima's numbers.
+// The gradient then neither reads the operand nor searches for the maxima.
 Rewritten keep_places_of_maxima(const Graph& graph, const Known& known);
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});

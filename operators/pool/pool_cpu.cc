@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling by oneDNN. A maximum's backward pass needs oneDNN's record of its place; the record never
-// leaves the kernel: MaxPoolGrad repeats the forward pooling into its workspace.
+// Pooling by oneDNN. oneDNN's backward pass of max pooling needs oneDNN's record of the maxima. The
+// record never leaves the kernel: MaxPoolGrad repeats the forward pooling into its workspace.
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/pool/max_blocks.h"
@@ -112,7 +112,8 @@ std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
   return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
 
-// dx is larger than dy by far, and others read it beside what lies in blocks.
+// Prefers blocks if dy or dx has them: dx is far larger than dy, and the nodes that read dx also
+// read tensors in blocks.
 Layouts global_grad_wish(const KernelRequest& request) {
   const TensorDesc& dx = request.out[0];
   const Layout layout = std::max(request.in[0].layout, dx.layout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over up to three spatial dimensions. Gradients gather: each place sums over the windows
-// that contain it, window by window, so that sums have a fixed order.
+// Pooling over up to three spatial dimensions. Gradients gather: each position sums over the
+// windows that contain it, in the order of windows, so that sums have a fixed order.
 #include <cmath>
 
 #include "operators/kit/dispatch.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSpatial = 3;
 
-// Windows over one plane; missing dimensions have size 1.
+// Windows over one plane. Missing dimensions have size 1.
 struct Windows {
   int x[kSpatial], y[kSpatial], kernel[kSpatial], stride[kSpatial], dilation[kSpatial],
       pad[kSpatial];
@@ -40,7 +40,8 @@ struct Windows {
   __host__ __device__ int x_plane() const { return x[0] * x[1] * x[2]; }
   __host__ __device__ int y_plane() const { return y[0] * y[1] * y[2]; }
 
-  // visit(place, number in the window) for every real place of a window, in order.
+  // Calls visit(offset, number in the window) for every position of a window outside padding, in
+  // order.
   template <class Visit>
   __device__ void for_places(int window, Visit visit) const {
     int first[kSpatial];
@@ -58,7 +59,7 @@ struct Windows {
         }
   }
 
-  // visit(window, number in it) for every window that contains a place, in order.
+  // Calls visit(window, number in the window) for every window that contains a position, in order.
   template <class Visit>
   __device__ void for_windows(int place, Visit visit) const {
     int at[kSpatial];
@@ -85,7 +86,7 @@ struct Windows {
   }
 };
 
-// The layout of planes: one after the other, or channels last.
+// The layout of planes: row-major or channels-last.
 struct Planes {
   int64_t channels;
   bool channels_last;
@@ -93,7 +94,8 @@ struct Planes {
   explicit Planes(const TensorDesc& tensor)
       : channels(tensor.dims[1]), channels_last(tensor.layout.is_channels_last()) {}
 
-  // A place in a tensor with planes of `size`, and the same plane in a tensor of another size.
+  // A position in a tensor with planes of `size`, and its image and channel, which find the same
+  // plane in a tensor of another size.
   struct At {
     int place;
     int64_t image, channel;
@@ -120,7 +122,7 @@ struct Planes {
   }
 };
 
-// A window's maximum: the first of equals; NaN wins. -1: the window is empty.
+// A window's maximum: the first of equal values; NaN is above all numbers. -1: the window is empty.
 struct Most {
   int place = -1, number = -1;
 };
@@ -138,7 +140,7 @@ __device__ Most most_of(const Windows& windows, const T* plane, int64_t step, in
   return best;
 }
 
-// Number is a byte, or more for windows of many places.
+// Number is uint8_t, or int for windows with more positions.
 template <class T, class Number>
 struct Maximum {
   Windows windows;
@@ -159,7 +161,7 @@ template <class T>
 struct Average {
   Windows windows;
   Planes planes;
-  int64_t divisor;  // 0: the number of real places
+  int64_t divisor;  // 0: the number of positions outside padding
   const T* x;
   T* y;
   __device__ void operator()(int64_t i) const {
@@ -213,7 +215,7 @@ struct AverageGrad {
   }
 };
 
-// For a mean over everything, where finding windows would be most of the work.
+// The gradient of a mean over the whole plane, where a search for windows would dominate.
 template <class T>
 struct GlobalAverageGrad {
   int plane;
@@ -233,7 +235,7 @@ std::unique_ptr<Kernel> of_floats(const KernelRequest& request, const Make& make
       request.in[0].dtype, [&]<class T>() { return make.template operator()<DeviceType<T>>(); });
 }
 
-// Padding counts if requested.
+// The window's size if padding counts, else 0.
 int64_t divisor_of(const PoolAttrs& attrs, const Dims& x) {
   if (!attrs.count_include_pad) return 0;
   const Window window =
@@ -245,7 +247,7 @@ Window resolved_on(const PoolAttrs& attrs, const Dims& x) {
   return resolved(attrs.window, attrs.window.kernel, to_shape(Dims(x.begin() + 2, x.end())));
 }
 
-// With a second result, a MaxPoolPlaces.
+// Prepares a MaxPool, or a MaxPoolPlaces if there is a second result.
 std::unique_ptr<Kernel> max_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
   const TensorDesc &x = request.in[0], &y = request.out[0];
   const Window window = resolved_on(attrs, x.dims);
@@ -276,7 +278,7 @@ std::unique_ptr<Kernel> average_kernel(const KernelRequest& request, const PoolA
   });
 }
 
-// Operands dy, x.
+// The operands are dy, x.
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   const Windows windows(pool_attrs_of(request), request.in[1].dims, request.in[0].dims);
   const Planes planes(request.in[1]);
@@ -294,7 +296,7 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   });
 }
 
-// Operands dy, places.
+// The operands are dy, places.
 std::unique_ptr<Kernel> prepare_places_grad(const KernelRequest& request) {
   const PoolAttrs attrs = pool_attrs_of(request);
   const TensorDesc &dy = request.in[0], &dx = request.out[0];
@@ -311,7 +313,7 @@ std::unique_ptr<Kernel> prepare_places_grad(const KernelRequest& request) {
   });
 }
 
-// Places lie as the data does.
+// Gives the maxima's numbers the layout of the data.
 Layouts places_layouts(const KernelRequest& request) {
   static const LayoutWish data = together({0}, {0});
   Layouts layouts = data(request);

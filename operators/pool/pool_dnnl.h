@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling by oneDNN, of either version.
+// Pooling primitives of oneDNN 2 and 3.
 #pragma once
 
 #include "operators/kit/dnnl.h"
 
 namespace lockstep {
 
-// Pooling with dilation, for which version 2 has a second pair of primitives.
+// Primitives with dilation. oneDNN 2 has a second pair of primitives for dilation.
 #if DNNL_VERSION_MAJOR >= 3
 using DnnlPoolForward = dnnl::pooling_forward;
 using DnnlPoolBackward = dnnl::pooling_backward;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpolation is separable: along each dimension an output place is a weighted sum of a few input
-// places. This file computes places and weights, the same on every device. Functions are templates
-// so that they may be constexpr, which a GPU's compiler accepts in device code.
+// Interpolation is separable: along each dimension an output position is a weighted sum of a few
+// input positions. This file computes positions and weights identically on every device. Functions
+// are templates so that they may be constexpr, which a GPU's compiler accepts in device code.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct ResizeTaps {
   float weight[kMost] = {};
 };
 
-// One dimension, with its sizes before and after.
+// One dimension, with its sizes before and after the resize.
 struct ResizeLine {
   ResizeMode mode = ResizeMode::nearest;
   ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
@@ -31,14 +31,15 @@ struct ResizeLine {
   double scale = 1;
   double region_start = 0, region_end = 1;
 
-  // The position of output place i in the input; increases with i.
+  // The coordinate of output position i in the input; increases with i.
   template <class Index>
   constexpr double position(Index i) const {
     const double size = static_cast<double>(before), place = static_cast<double>(i);
     switch (coordinates) {
       case ResizeCoordinates::asymmetric:
         return place / scale;
-      case ResizeCoordinates::align_corners:  // not rounded to whole places, as in ONNX's own cases
+      case ResizeCoordinates::align_corners:  // not rounded to whole positions, as in ONNX's own
+                                              // test cases
         return after == 1 ? 0 : place * (size - 1) / (scale * size - 1);
       case ResizeCoordinates::pytorch_half_pixel:
         return after > 1 ? (place + 0.5) / scale - 0.5 : 0;
@@ -88,7 +89,7 @@ struct ResizeLine {
     return taps;
   }
 
-  // The first output place at `at` or after it.
+  // The first output position with an input coordinate of at least `at`.
   template <class Number>
   constexpr int64_t first_behind(Number at) const {
     int64_t low = 0, high = after;
@@ -101,7 +102,7 @@ struct ResizeLine {
     }
     return low;
   }
-  // Output places outside [first_taker, last_taker) do not use that input place.
+  // Output positions outside [first_taker, last_taker) do not use input position `place`.
   template <class Index>
   constexpr int64_t first_taker(Index place) const {
     return place == 0 ? 0 : first_behind(static_cast<double>(place) - 3);
@@ -111,7 +112,7 @@ struct ResizeLine {
     return place == before - 1 ? after : first_behind(static_cast<double>(place) + 3);
   }
 
-  // True if it leaves a tensor unchanged.
+  // True if the resize leaves a tensor unchanged along this dimension.
   template <class Index = int64_t>
   constexpr bool trivial() const {
     if (before != after) return false;
@@ -124,7 +125,7 @@ struct ResizeLine {
   }
 
  private:
-  // Clamps distant positions, which all mean the border, to the integer's range.
+  // Clamps distant positions, which all map to the border, to the integer's range.
   template <class Number>
   constexpr Number near(Number at) const {
     const Number most = static_cast<Number>(before) + 8;
@@ -152,7 +153,7 @@ struct ResizeLine {
     }
   }
 
-  // Keys' cubic kernel at a distance.
+  // Keys' cubic kernel at `distance`.
   template <class Number>
   constexpr Number cubic(Number distance) const {
     const Number a = cubic_a, d = distance < 0 ? -distance : distance;

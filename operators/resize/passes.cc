@@ -32,7 +32,8 @@ ResizeLine rule_of(AttributeReader attributes) {
   return line;
 }
 
-// `options`: the operand with the region of interest; the scales are the next.
+// `options` is the index of the operand with the region of interest; the next operand has the
+// scales.
 std::vector<ResizeLine> lines_of(const KernelRequest& request, const Dims& x, const Dims& y,
                                  std::size_t options) {
   auto values = [&](std::size_t i) {
@@ -82,8 +83,8 @@ ResizePasses passes_of(std::vector<ResizeLine> lines, ResizeDirection direction)
 
 }  // namespace
 
-// Positions lie on a straight line: if any is outside, an end is. Only the ends are looked at since
-// the sizes beside an empty dimension have no bound.
+// True if any position is outside the input. Positions are monotonic, so it is enough to check both
+// ends. A loop over all positions could be unbounded if another dimension is empty.
 bool ResizePasses::any_outside() const {
   return std::any_of(lines.begin(), lines.end(), [](const ResizeLine& line) {
     return line.after > 0 && (line.outside(int64_t{0}) || line.outside(line.after - 1));

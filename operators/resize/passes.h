@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Resize as passes, one for each dimension that changes. For this room's files.
+// A Resize as a sequence of passes, one for each dimension that changes.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace lockstep {
 
-enum class ResizeDirection { forward, back };  // back: the gradient, which adds to each input place
+enum class ResizeDirection { forward, back };  // back: the gradient, which adds to each input
+                                               // position
 
 // Transforms [outer, from, inner] to [outer, to, inner].
 struct ResizePass {
@@ -20,14 +21,14 @@ struct ResizePass {
 
 struct ResizePasses {
   ResizeDirection direction;
-  std::vector<ResizeLine> lines;  // of all dimensions, in memory order
+  std::vector<ResizeLine> lines;  // for all dimensions, in memory order
   std::vector<ResizePass> passes;
-  int64_t count = 1;    // elements at the start
-  int64_t largest = 0;  // after a pass
+  int64_t count = 1;    // number of elements before the first pass
+  int64_t largest = 0;  // most elements after a pass
   float extrapolation = 0;
 
   bool any_outside() const;
-  // Two buffers, written in turn by all passes but the last.
+  // The bytes of two buffers, which all passes but the last write alternately.
   std::size_t workspace_bytes() const {
     return passes.size() < 2 ? 0 : 2 * largest * sizeof(float);
   }

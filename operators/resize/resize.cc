@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize (x, roi, scales, sizes): sizes or scales decide the output; a plan must know them.
-//   ResizeGrad (dy, shape of x, roi, scales) -> dx   adds each gradient to its source places
+// Resize (x, roi, scales, sizes): sizes or scales determine the output; a plan must know their
+// values.
+// ResizeGrad (dy, shape of x, roi, scales) -> dx   adds each gradient to its source positions
 #include "operators/resize/resize.h"
 
 #include <cmath>
@@ -16,7 +17,7 @@ bool holds_values(const Inference& inference, std::size_t i) {
          inference.constants[i]->count() > 0;
 }
 
-// Positions are places divided by scales.
+// Positions are divided by scales, so scales must be above 0.
 void check_scales(const Inference& inference, std::size_t operand, std::size_t dims) {
   if (!holds_values(inference, operand)) return;
   const auto scales = inference.constants[operand]->values<float>();
@@ -25,7 +26,7 @@ void check_scales(const Inference& inference, std::size_t operand, std::size_t d
     check(scale > 0 && std::isfinite(scale), "has a scale ", scale, ", should be above 0");
 }
 
-// An empty dimension has nothing to sample.
+// Throws if an empty dimension becomes larger: there is nothing to sample.
 void check_not_from_nothing(const Shape& before, const Shape& after) {
   for (std::size_t d = 0; d < before.size(); ++d)
     check(!before[d].known() || before[d].size() > 0 || may_be(after[d], before[d]), "dimension ",

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-using Table = std::vector<ResizeTaps>;  // by output place
+using Table = std::vector<ResizeTaps>;  // by output position
 
 void apply(const ResizePass& pass, const Table& taps, const float* from, float* to) {
   for (int64_t o = 0; o < pass.outer; ++o)
@@ -63,7 +63,7 @@ class ResizeKernel final : public Kernel {
   }
 
  private:
-  // Places outside the region of interest get the extrapolation value.
+  // Positions outside the region of interest get the extrapolation value.
   void blank_outside(float* y, int64_t count) const {
     for (int64_t i = 0; i < count; ++i) {
       int64_t rest = i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread computes one place of a pass's result, adding in the CPU's order.
+// Each thread computes one element of a pass's result and adds in the CPU's order.
 #include <algorithm>
 
 #include "operators/kit/dispatch.h"
@@ -11,14 +11,14 @@
 namespace lockstep {
 namespace {
 
-// An element of a pass's result [outer, to, inner].
+// The position of an element in a pass's result [outer, to, inner].
 struct PassPlace {
   int64_t outer, place, inner;
   __device__ PassPlace(const ResizePass& pass, int64_t at)
       : outer(at / pass.inner / pass.to),
         place(at / pass.inner % pass.to),
         inner(at % pass.inner) {}
-  // The operand's element at `from`, with the same position in the other dimensions.
+  // The operand's element at `from` along the axis, with the same position in the other dimensions.
   __device__ int64_t beside(const ResizePass& pass, int64_t from) const {
     return (outer * pass.from + from) * pass.inner + inner;
   }
@@ -88,7 +88,7 @@ void do_pass(const KernelArgs& args, ResizeDirection direction, const ResizePass
     for_elements(args, pass.count(), ApplyBack<From, To>{pass, x, y});
 }
 
-// Intermediate results are float32, whatever the ends are.
+// Intermediate results are float32 for all types of operand and result.
 template <class T>
 void run_passes(const KernelArgs& args, const ResizePasses& all) {
   const void* from = args.in[0].data;

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// An activation's name, as ONNX spells it, and the defaults of its parameters, if it has any.
+// An activation's name, as spelled by ONNX, and the defaults of its parameters, if any.
 struct KnownActivation {
   const char* name;
   ActivationKind kind;
@@ -31,7 +31,7 @@ const KnownActivation kKnownActivations[] = {
     {"ThresholdedRelu", ActivationKind::thresholded_relu, 1},
 };
 
-// Exporters disagree about capital letters.
+// Compares names without case, since exporters capitalise names differently.
 bool same_name(const std::string& a, const std::string& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -73,7 +73,7 @@ std::vector<RecurrentActivation> recurrent_activations(Cell cell, const Recurren
   for (const std::string& name : activation_names(cell, attrs)) {
     const KnownActivation& known = known_activation(name);
     RecurrentActivation activation{known.kind, 0, 0, attrs.clip};
-    // ONNX Runtime clips what enters an LSTM's gates, not its cell's value.
+    // ONNX Runtime clips the arguments of an LSTM's gates, but not the cell's value.
     if (cell == Cell::lstm && activations.size() % 3 == 2)
       activation.clip = std::numeric_limits<float>::infinity();
     if (known.alpha) activation.a = next(attrs.alphas, alphas, *known.alpha);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations of recurrent cells: formulas of one element, and which of them a node asks for.
+// The activations of recurrent cells: formulas of one element, and the activations of a node.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,8 @@
 
 namespace lockstep {
 
-// Those that formulas.h lacks. Sigmoid and Tanh, the usual ones, are branch-free.
+// The activations that formulas.h lacks. The default activations, Sigmoid and Tanh, are
+// branch-free.
 namespace activation {
 
 struct Sigmoid {
@@ -76,13 +77,14 @@ enum class ActivationKind {
 struct RecurrentActivation {
   ActivationKind kind = ActivationKind::sigmoid;
   float a = 0, b = 0;
-  float clip = 0;  // of its argument
+  float clip = 0;  // limit of the argument
 };
 
-// Of all directions, one after the other. Throws for one that does not exist.
+// The activations of all directions, one direction after the other. Throws for an unknown
+// activation.
 std::vector<RecurrentActivation> recurrent_activations(Cell cell, const RecurrentAttrs& attrs);
 
-// visit.operator()<Formula>() for the formula of that kind.
+// Calls visit.operator()<Formula>() for the formula of `kind`.
 template <class Visit>
 void with_formula(ActivationKind kind, const Visit& visit) {
   switch (kind) {

@@ -6,13 +6,13 @@
 namespace lockstep {
 namespace {
 
-// NaN stays NaN.
+// Clips x to +-limit; NaN stays NaN.
 float clipped(float x, float limit) {
   const float low = x > limit ? limit : x;
   return low < -limit ? -limit : low;
 }
 
-// f by value: a loop that could change it would not be one over vectors.
+// f is passed by value: the compiler does not vectorise a loop that could change f.
 template <class Formula>
 void values(RecurrentActivation f, const float* x, float* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] = Formula::value(clipped(x[i], f.clip), f.a, f.b);
@@ -28,7 +28,7 @@ void values_and_slopes(RecurrentActivation f, const float* x, float* y, float* s
   }
 }
 
-// The others call functions of one number, so wider vectors do not help.
+// True for the default activations. The others call scalar functions, so wider vectors do not help.
 template <class Formula>
 constexpr bool is_usual =
     std::is_same_v<Formula, activation::Sigmoid> || std::is_same_v<Formula, activation::Tanh>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations of vectors. They are compiled by themselves: inlined, each call would bring along all
-// formulas.
+// Activations of vectors. They are compiled in a separate file: inlined, each call would contain
+// all formulas.
 #pragma once
 
 #include "operators/rnn/activations.h"
@@ -8,7 +8,7 @@
 namespace lockstep {
 
 void activate(const RecurrentActivation& f, const float* x, float* y, int64_t count);
-// The slopes, too. That of a clipped argument is 0.
+// Also computes the slopes. The slope of a clipped argument is 0.
 void activate(const RecurrentActivation& f, const float* x, float* y, float* slopes, int64_t count);
 
 }  // namespace lockstep

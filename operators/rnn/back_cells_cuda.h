@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each cell's step backward on the GPU, but for products of matrices: a thread per unit. Padding
-// has sums without gradient, and leaves gradients of states as they are.
+// The backward step of each cell on the GPU, except for matrix products: a thread per unit. Padding
+// has sums with gradient 0 and leaves the gradients of states unchanged.
 #pragma once
 
 #include "operators/rnn/step_cuda.h"
 
 namespace lockstep {
 
-// States before steps: of y and of an LSTM's cells.
+// The states before each step: of y, and of an LSTM's cells.
 struct StatesBefore {
   Sequences all;
   const float *y, *cells, *first_h, *first_c;
-  // That of unit k of example n before step t, which is not padding.
+  // The state of unit k of example n before step t, which is not padding.
   __device__ float h(int64_t t, int64_t n, int64_t k) const {
     if (!all.order.is_first(t, all.length(n)))
       return y[all.sizes.y_at(all.order.before(t), all.d, n) + k];
@@ -24,7 +24,7 @@ struct StatesBefore {
   }
 };
 
-// A row's step and example.
+// The step and the example of a row.
 struct RowPlace {
   int64_t t, n;
   __device__ RowPlace(const RecurrentSizes& sizes, int64_t row)
@@ -32,7 +32,7 @@ struct RowPlace {
         n(sizes.batch_first ? row / sizes.steps : row % sizes.batch) {}
 };
 
-// All of them, [rows, hidden], with zeros in padding.
+// Gathers all states before steps, [rows, hidden], with zeros in padding.
 struct GatherBefore {
   StatesBefore states;
   float* to;
@@ -43,8 +43,8 @@ struct GatherBefore {
   }
 };
 
-// Gradients in a step: dh, of what the step makes, at first without dy's part, becomes that of the
-// state before, of which products add more.
+// The gradients in a step. dh is the gradient of the step's result, at first without dy's part. The
+// step changes it to the gradient of the previous state, to which products add more.
 struct BackBuffers {
   const float *sums, *dy;
   float *dh, *dsums;
@@ -64,7 +64,7 @@ struct RnnBack {
     dsum = 0;
     if (unit.padding) return;
     dsum = curves.f(at.sums[unit.in_sums]).slope * at.of_h(all, t, unit, i);
-    at.dh[i] = 0;  // all of it goes through the sums
+    at.dh[i] = 0;  // the whole gradient flows through the sums
   }
 };
 
@@ -97,17 +97,18 @@ struct LstmBack {
     *dg = dc_now * in.value * g.slope;
     dc[i] = dc_now * (curves.input_forget ? 1 - in.value : forget.value) +
             (p ? *di * p[0] + *df * p[2 * H] : 0);
-    at.dh[i] = 0;  // all of it goes through the sums
+    at.dh[i] = 0;  // the whole gradient flows through the sums
   }
 };
 
-// Sums of z and h; with linear_before_reset those of r, and of R's product, too.
+// Computes the gradients of the sums of z and h. With linear_before_reset also the gradients of r's
+// sums and of R's product.
 struct GruBack {
   Sequences all;
   int64_t t;
   CellCurves curves;
   BackBuffers at;
-  const float *before, *product;  // of rows; the product is null if r does not scale it
+  const float *before, *product;  // of rows; the product is null unless r scales it
   float* dproduct;
   __device__ void operator()(int64_t i) const {
     const StepUnit unit(all, t, i);
@@ -131,7 +132,8 @@ struct GruBack {
   }
 };
 
-// Otherwise the sums of r, once the gradient of r * the state before is known.
+// Without linear_before_reset: computes the gradient of r's sums from the gradient of r * the
+// previous state.
 struct GruResetBack {
   Sequences all;
   int64_t t;

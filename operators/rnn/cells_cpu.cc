@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors are cut into pieces whose gates fit into registers and fast cache; each loop over a piece
-// is plain arithmetic, which compilers do several elements at a time.
+// Vectors are cut into pieces so that the gates fit into registers and the fast cache. Each loop
+// over a piece is plain arithmetic, which compilers vectorise.
 #include "operators/rnn/cells_cpu.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kPiece = 64;
 using Piece = float[kPiece];
 
-// visit(first, count) for each piece.
+// Calls visit(first, count) for each piece.
 template <class Visit>
 void for_pieces(int64_t hidden, const Visit& visit) {
   for (int64_t first = 0; first < hidden; first += kPiece)

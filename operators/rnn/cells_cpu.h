@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One example's step through a cell, forward and backward: all that is not a matrix product.
+// One example's step through a cell, forward and backward, except for the matrix products.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-// A direction's cell. Functions work on vectors of `hidden` numbers; sums has one of them for each
-// gate. Results may lie where operands of the same meaning do.
+// A direction's cell. Functions work on vectors of `hidden` numbers; `sums` has such a vector for
+// each gate. A result may alias the operand with the same meaning.
 struct CellMath {
   int64_t hidden;
   bool input_forget;
@@ -19,21 +19,22 @@ struct CellMath {
   void rnn(const float* sums, float* h) const;
   // Adds the peepholes' terms (null: none) to the sums.
   void lstm(const float* peepholes, float* sums, const float* c_before, float* c, float* h) const;
-  // The part before the product with R that r is in front of: scaled = r * h_before.
+  // The part before the product with R if r is applied before the product: scaled = r * h_before.
   void gru_reset(const float* sums, const float* h_before, float* scaled) const;
-  // product: that which r scales with linear_before_reset, else null.
+  // `product` is the product that r scales with linear_before_reset, else null.
   void gru(const float* product, float* sums, const float* h_before, float* h) const;
 
-  // -- backward. dh: of the result; each fills dsums.
+  // -- backward. dh is the gradient of the result; each function fills dsums.
   void rnn_back(const float* sums, const float* dh, float* dsums) const;
-  // dc: of c at first, of c_before in the end.
+  // dc is the gradient of c on entry, of c_before on return.
   void lstm_back(const float* peepholes, const float* sums, const float* c_before, const float* c,
                  const float* dh, float* dc, float* dsums) const;
-  // Sums of z and h, and what reaches h_before without a product. With linear_before_reset r's sums
-  // and dproduct, too.
+  // The gradients of the sums of z and h, and the part of h_before's gradient that needs no
+  // product. With linear_before_reset also the gradients of r's sums and dproduct.
   void gru_back(const float* product, const float* sums, const float* h_before, const float* dh,
                 float* dh_before, float* dproduct, float* dsums) const;
-  // Otherwise the sums of r, once dscaled, the gradient of r * h_before, is known.
+  // Without linear_before_reset: the gradient of r's sums, from dscaled, the gradient of r *
+  // h_before.
   void gru_reset_back(const float* sums, const float* h_before, const float* dscaled,
                       float* dh_before, float* dsums) const;
 };

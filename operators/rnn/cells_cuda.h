@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each cell's step forward on the GPU, but for products of matrices: a thread per unit.
+// The forward step of each cell on the GPU, except for matrix products: a thread per unit.
 #pragma once
 
 #include "operators/rnn/step_cuda.h"
 
 namespace lockstep {
 
-// Sums of a row before any product: both biases. One that r scales comes later.
+// The sums of a row before any product: both biases. A bias that r scales is added later.
 struct BiasesOfSums {
-  int64_t sums, both;  // numbers of a row; the first so many have two biases
+  int64_t sums, both;  // the length of a row, and the number of leading sums with two biases
   const float* b;
   float* to;
   __device__ void operator()(int64_t i) const {
@@ -61,7 +61,8 @@ struct LstmStep {
   }
 };
 
-// What r scales and R multiplies, or R's product, which r scales: rows that are kept, or states.
+// The vector that r scales before R multiplies it, or R's product that r scales. It is stored in
+// kept rows or in states.
 struct GruProduct {
   float* at;
   bool of_rows;
@@ -70,7 +71,7 @@ struct GruProduct {
   }
 };
 
-// The part before the product with R that r is in front of.
+// The part before the product with R if r is applied before the product.
 struct GruResetStep {
   Sequences all;
   int64_t t;

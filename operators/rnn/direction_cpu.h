@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What forward and backward kernels of the CPU share.
+// Parts shared by the forward and backward kernels of the CPU.
 #pragma once
 
 #include <algorithm>
@@ -31,12 +31,12 @@ struct RecurrentNode {
       math.push_back({sizes.hidden, attrs.input_forget, {first, first + each}});
   }
   RecurrentOrder order(int64_t d) const { return {attrs.reversed(d), sizes.steps}; }
-  // GRU: r scales the product with R.
+  // GRU: true if r scales the product with R.
   bool scales_product() const { return attrs.linear_before_reset; }
   // The minimum number of examples per thread.
   int64_t grain() const { return std::max<int64_t>(1, 2048 / sizes.hidden); }
 
-  // visit(n) for all examples at once.
+  // Calls visit(n) for all examples, in parallel.
   template <class Visit>
   void for_examples(const Visit& visit) const {
     parallel_for(sizes.batch, grain(), threads, [&](int64_t begin, int64_t end) {
@@ -44,7 +44,7 @@ struct RecurrentNode {
     });
   }
 
-  // Writes direction d of a result unless it is omitted.
+  // Writes the states of direction d to a result, unless the result is omitted.
   void write_states(int64_t d, const float* states, float* to) const {
     for (int64_t n = 0; to && n < sizes.batch; ++n)
       std::copy_n(states + n * sizes.hidden, sizes.hidden, to + sizes.state_at(d, n));
@@ -54,7 +54,7 @@ struct RecurrentNode {
 // The number of steps of each example.
 class SequenceLengths {
  public:
-  // Throws for one that is longer than all steps.
+  // Throws if an example is longer than the number of steps.
   SequenceLengths(const KernelArgs& args, const RecurrentNode& node)
       : given_(operand<int32_t>(args, RecurrentIn::lengths)), steps_(node.sizes.steps) {
     for (int64_t n = 0; given_ && n < node.sizes.batch; ++n)
@@ -68,13 +68,13 @@ class SequenceLengths {
   int64_t steps_;
 };
 
-// A row-major matrix whose rows are `stride` apart.
+// A row-major matrix with rows `stride` apart.
 struct MatrixPlace {
   const float* at;
   int64_t stride;
 };
 
-// y = a b, or y + a b; b is transposed if `by_rows`.
+// y = a b, or y += a b if `add`; b is transposed if `by_rows`.
 inline void multiply_rows(int64_t rows, int64_t columns, int64_t inner, MatrixPlace a,
                           MatrixPlace b, bool by_rows, bool add, float* y, int64_t stride) {
   if (rows > 0 && columns > 0 && inner > 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward. Each step multiplies what its sums' gradients are by R, for the state before; gradients
-// of x and of the weights are one product each over all steps. Sums over rows go through them in
-// order, whatever the threads.
+// Backward. Each step multiplies the gradients of its sums by R for the gradient of the previous
+// state. The gradients of x and of the weights are one product each over all steps. Sums over rows
+// visit rows in order, for any number of threads.
 #include "operators/rnn/grad_cpu.h"
 
 #include "operators/rnn/direction_cpu.h"
@@ -35,7 +35,7 @@ class RecurrentGradKernel final : public Kernel {
   }
 
  private:
-  // Operands and buffers of a direction.
+  // The operands and buffers of a direction.
   struct Direction {
     int64_t d;
     const CellMath& math;
@@ -45,9 +45,9 @@ class RecurrentGradKernel final : public Kernel {
     float* zeros;               // [hidden]
     float* dh = nullptr;        // [batch, hidden]
     float* dc = nullptr;        // [batch, hidden]
-    float* dscaled = nullptr;   // [batch, hidden] GRU: of r * the state before
-    float* before = nullptr;    // [rows, hidden] states before each step
-    float* dproduct = nullptr;  // [rows, hidden] GRU: of the product that r scales
+    float* dscaled = nullptr;   // [batch, hidden] GRU: the gradient of r * the previous state
+    float* before = nullptr;    // [rows, hidden] the states before each step
+    float* dproduct = nullptr;  // [rows, hidden] GRU: the gradient of the product that r scales
     float* dsums = nullptr;     // [rows, gates * hidden]
   };
 
@@ -72,7 +72,7 @@ class RecurrentGradKernel final : public Kernel {
     return on;
   }
 
-  // The state before step t of example n, out of y, and zeros in padding.
+  // The state before step t of example n, read from y or from the first states; zeros in padding.
   const float* state_before(const KernelArgs& args, const Direction& on, int64_t t,
                             int64_t n) const {
     if (t >= on.lengths[n]) return on.zeros;
@@ -88,7 +88,7 @@ class RecurrentGradKernel final : public Kernel {
     return on.first_c ? on.first_c + sizes_.state_at(on.d, n) : on.zeros;
   }
 
-  // Gradients of the last states, and all states before steps.
+  // Sets the gradients of the last states, and gathers all states before steps.
   void begin(const KernelArgs& args, const Direction& on) const {
     const int64_t H = sizes_.hidden;
     std::fill_n(on.zeros, H, 0.0F);
@@ -116,7 +116,7 @@ class RecurrentGradKernel final : public Kernel {
     else
       on.math.lstm_back(on.peepholes, sums, cell_before(on, t, n), on.kept + row * H, dh,
                         on.dc + n * H, dsums);
-    std::fill_n(dh, H, 0.0F);  // all of it goes through the sums
+    std::fill_n(dh, H, 0.0F);  // the whole gradient flows through the sums
   }
 
   void step(const KernelArgs& args, const Direction& on, int64_t t) const {
@@ -152,27 +152,27 @@ class RecurrentGradKernel final : public Kernel {
     add_product(on, t, 0, 2);
   }
 
-  // Gradients of a step's sums, from that gate on.
+  // The gradients of a step's sums, from gate `gate` on.
   MatrixPlace place_of(const Direction& on, int64_t t, int64_t gate) const {
     const int64_t G = sizes_.sums();
     return {on.dsums + sizes_.row(t, 0) * G + gate * sizes_.hidden, sizes_.row_stride() * G};
   }
 
-  // dh += dsums R for some gates. The sums of padding have gradient 0, so its dh stays.
+  // dh += dsums R for some gates. The sums of padding have gradient 0, so its dh does not change.
   void add_product(const Direction& on, int64_t t, int64_t first_gate, int64_t gates) const {
     const int64_t H = sizes_.hidden;
     multiply_rows(sizes_.batch, H, gates * H, place_of(on, t, first_gate),
                   {on.r + first_gate * H * H, H}, false, true, on.dh, H);
   }
 
-  // Gradients of the first states.
+  // Writes the gradients of the first states.
   void end(const KernelArgs& args, const Direction& on) const {
     node_.write_states(on.d, on.dh, result<float>(args, RecurrentGradOut::dh));
     if (sizes_.cell == Cell::lstm)
       node_.write_states(on.d, on.dc, result<float>(args, RecurrentGradOut::dc));
   }
 
-  // y = a' b over all rows.
+  // y = a' b, summed over all rows.
   void multiply_over_rows(int64_t columns_a, MatrixPlace a, int64_t columns_b, MatrixPlace b,
                           float* y) const {
     if (sizes_.rows() > 0 && columns_b > 0)
@@ -202,7 +202,7 @@ class RecurrentGradKernel final : public Kernel {
       multiply_over_rows(H, {on.dsums + 2 * H, G}, H, {on.kept, H}, dr + 2 * H * H);
   }
 
-  // Both biases are in all sums, but one that r scales.
+  // Both biases are in all sums, except the second bias of a product that r scales.
   void biases(const KernelArgs& args, const Direction& on) const {
     const int64_t H = sizes_.hidden, G = sizes_.sums();
     float* db = result<float>(args, RecurrentGradOut::db);
@@ -221,7 +221,7 @@ class RecurrentGradKernel final : public Kernel {
     });
   }
 
-  // i and f see the cell before a step, o the one after it.
+  // i and f see the cell before a step, o sees the cell after it.
   void peepholes(const KernelArgs& args, const Direction& on) const {
     const int64_t H = sizes_.hidden;
     float* dp = result<float>(args, RecurrentGradOut::dpeepholes);
@@ -242,7 +242,8 @@ class RecurrentGradKernel final : public Kernel {
       });
   }
 
-  // visit(first, count, sums, all 0) for pieces of so many columns, each by one thread.
+  // Calls visit(first, count, sums, all 0) for pieces of kPiece columns. One thread processes a
+  // piece.
   template <class Visit>
   void for_columns(int64_t columns, const Visit& visit) const {
     constexpr int64_t kPiece = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward. Each step multiplies what its sums' gradients are by R, for the state before; gradients
-// of x and of the weights are one product each over all steps.
+// Backward. Each step multiplies the gradients of its sums by R for the gradient of the previous
+// state. The gradients of x and of the weights are one product each over all steps.
 #include "operators/rnn/back_cells_cuda.h"
 #include "operators/rnn/row_sums_cuda.h"
 
@@ -17,7 +17,7 @@ class RecurrentGradCudaKernel final : public Kernel {
     const int64_t B = sizes_.batch, H = sizes_.hidden, G = sizes_.sums(), I = sizes_.inputs,
                   rows = sizes_.rows();
     const bool gru = sizes_.cell == Cell::gru;
-    const int64_t most = gru ? 2 * H : G;  // sums whose gradients meet the state before
+    const int64_t most = gru ? 2 * H : G;  // sums with gradients that reach the previous state
     const int64_t step_row = sizes_.row_stride() * G;
     const auto make = [&](const MatrixProduct& of) { return node_.product(request, of); };
     back_ = make({.m = B, .n = H, .k = most, .beta = 1, .row_a = step_row});
@@ -63,7 +63,7 @@ class RecurrentGradCudaKernel final : public Kernel {
   }
 
  private:
-  // Operands and buffers of a direction.
+  // The operands and buffers of a direction.
   struct Direction {
     Sequences all;
     StatesBefore states;

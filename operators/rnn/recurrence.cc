@@ -31,7 +31,7 @@ RecurrentAttrs read_recurrent(Cell cell, AttributeReader reader) {
   attrs.alphas = reader.numbers("activation_alpha");
   attrs.betas = reader.numbers("activation_beta");
   reader.done();
-  recurrent_activations(cell, attrs);  // throws for those that do not exist
+  recurrent_activations(cell, attrs);  // throws for unknown activations
   return attrs;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU, LSTM (ONNX)   X, W, R, B, sequence_lens, initial_h (LSTM: initial_c, P) -> Y, Y_h (Y_c)
-//   RNNTrain, GRUTrain, LSTMTrain  the same, and what the gradient needs: sums and kept
-//   RNNGrad, GRUGrad, LSTMGrad     gradients of all operands but sequence_lens
-// The forms for training keep the sums that go into the gates' activations, not what comes out: the
-// slopes of all activations, clipped ones too, are functions of these.
+// RNNTrain, GRUTrain, LSTMTrain  the same results, and the results that the gradient needs: sums
+// and kept
+// RNNGrad, GRUGrad, LSTMGrad     gradients of all operands but sequence_lens
+// The forms for training keep the sums, which are the arguments of the gates' activations, instead
+// of the gates: the slopes of all activations, also of clipped ones, are functions of the sums.
 #include "operators/rnn/rnn.h"
 
 #include "operators/kit/room.h"
@@ -11,13 +12,13 @@
 namespace lockstep {
 namespace {
 
-// What the operands of a node agree on.
+// The sizes that the operands of a node have in common.
 struct AgreedSizes {
   Cell cell;
   RecurrentAttrs attrs;
   Dim steps, batch, inputs, hidden;
   int64_t directions;
-  Shape rows;  // x without its inputs
+  Shape rows;  // the shape of x without its inputs
 
   explicit AgreedSizes(const Inference& inference);
 
@@ -58,7 +59,7 @@ AgreedSizes::AgreedSizes(const Inference& inference)
         hidden.size());
 }
 
-// Lengths that are known when the graph is built.
+// Checks the lengths if they are known when the graph is built.
 void check_lengths(const Inference& inference, const AgreedSizes& sizes) {
   const std::size_t i = RecurrentIn::lengths;
   const Literal* lengths = i < inference.constants.size() ? inference.constants[i] : nullptr;
@@ -90,7 +91,8 @@ AgreedSizes demand_operands(const Inference& inference) {
   return sizes;
 }
 
-// Results of the standard forms, and those that forms for training add.
+// The types of the results of the standard forms, followed by the results that the forms for
+// training add.
 void recurrent_law(Inference& inference) {
   const AgreedSizes sizes = demand_operands(inference);
   std::vector<Shape> shapes{sizes.y()};
@@ -129,7 +131,7 @@ std::vector<Value> filled_up(std::span<const Value> values, std::size_t count) {
   return all;
 }
 
-// Names of the gradients that are wanted; a kernel does not compute the others.
+// The names of the wanted gradients; a kernel does not compute the others.
 std::vector<std::string> gradient_names(const GradientRequest& r, Cell cell) {
   std::vector<std::string> names(gradients_of(cell));
   for (std::size_t i = 0; i < r.node.inputs().size(); ++i) {

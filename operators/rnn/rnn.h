@@ -12,7 +12,7 @@
 namespace lockstep {
 
 // x [steps, batch, inputs], or [batch, steps, inputs] with layout 1. lengths: int32 [batch]. The
-// others have a direction as their first dimension; c and peepholes are an LSTM's.
+// first dimension of the other operands is the direction. Only an LSTM has c and peepholes.
 struct RecurrentOperands {
   Value x, w, r, b = none, lengths = none, h = none, c = none, peepholes = none;
 };
@@ -21,14 +21,15 @@ struct RecurrentResults {
   Value last_h;         // of each example's last step
   Value last_c = none;  // LSTM
 };
-// `training`: the form that keeps what its gradient needs. The standard operators have a gradient,
-// too, but it computes them once more.
+// `training` selects the form that keeps the results that its gradient needs. The standard
+// operators have a gradient, too, but the gradient computes these results again.
 RecurrentResults recurrent(Graph& graph, Cell cell, const RecurrentOperands& operands,
                            const RecurrentAttrs& attrs, bool training, const Site& site = {});
 
-// Whether it is one of ONNX's recurrent operators, which have a form for training.
+// True for ONNX's recurrent operators, which have a form for training.
 bool is_recurrent(const Node& node);
-// Adds that form of a node of any graph, with these operands; its results begin with the node's.
+// Adds the form for training of a node of any graph, with `operands`. Its results begin with the
+// node's results.
 Node train_recurrent(Graph& graph, const Node& node, const std::vector<Value>& operands,
                      const Site& site);
 

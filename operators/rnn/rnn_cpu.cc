@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward. One matrix product makes the inputs' part of all steps' sums, a small one in each step
-// adds the state's.
+// Forward. One matrix product computes the inputs' part of all steps' sums. A small product in each
+// step adds the state's part.
 #include "operators/rnn/rnn.h"
 
 #include "operators/kit/dispatch.h"
@@ -30,15 +30,15 @@ class RecurrentKernel final : public Kernel {
   }
 
  private:
-  // Buffers of a direction, and its part of the operands.
+  // The buffers of a direction, and its part of the operands.
   struct Direction {
     int64_t d;
     const CellMath& math;
     const float *r, *b, *peepholes;
     float* turned_r;  // [hidden, gates * hidden], or null
     float *sums, *h, *c;
-    float* product;          // GRU: what r scales or has scaled, its rows `product_stride` apart,
-    int64_t product_stride;  // those of a step `product_step`
+    float* product;          // GRU: the vector before or after r scales it
+    int64_t product_stride;  // distance between the rows of `product`
     bool product_kept;
   };
 
@@ -79,13 +79,13 @@ class RecurrentKernel final : public Kernel {
     return args.out[kept_of(sizes_.cell)].as<float>() + d * sizes_.rows() * sizes_.hidden;
   }
 
-  // Each product with the state reads R by columns. For a few steps oneDNN may do so; for more, R
-  // is turned before the first.
+  // True if R is transposed before the first step. Each product with the state reads R by columns;
+  // for a few steps oneDNN does so.
   bool turns_r() const { return sizes_.steps >= 4 && sizes_.batch > 1; }
 
   void turn_r(const Direction& on) const {
     const int64_t H = sizes_.hidden, G = sizes_.sums();
-    constexpr int64_t kSide = 16;  // of a square: cache lines are read and written once
+    constexpr int64_t kSide = 16;  // side of a square block: cache lines are read and written once
     parallel_for((G + kSide - 1) / kSide, 1, node_.threads, [&](int64_t begin, int64_t end) {
       const int64_t last = std::min(G, end * kSide);
       for (int64_t row = begin * kSide; row < last; row += kSide)
@@ -96,7 +96,7 @@ class RecurrentKernel final : public Kernel {
     });
   }
 
-  // y = state R' for some gates, or y + state R'.
+  // y = state R' for some gates; y += state R' if `add`.
   void multiply_r(const Direction& on, MatrixPlace state, int64_t first_gate, int64_t gates,
                   bool add, float* y, int64_t stride) const {
     const int64_t H = sizes_.hidden, G = sizes_.sums();
@@ -105,7 +105,7 @@ class RecurrentKernel final : public Kernel {
     multiply_rows(sizes_.batch, gates * H, H, state, r, !on.turned_r, add, y, stride);
   }
 
-  // The first states.
+  // Sets the first states.
   void begin(const KernelArgs& args, const Direction& on) const {
     const int64_t H = sizes_.hidden;
     const auto first = [&](const float* given, float* state) {
@@ -119,7 +119,8 @@ class RecurrentKernel final : public Kernel {
     if (sizes_.cell == Cell::lstm) first(operand<float>(args, RecurrentIn::c), on.c);
   }
 
-  // The sums of all steps: both biases and the product with W. A bias that r scales comes later.
+  // Computes the inputs' part of the sums of all steps: both biases and the product with W. A bias
+  // that r scales is added later.
   void add_inputs(const KernelArgs& args, const Direction& on) const {
     const int64_t G = sizes_.sums(), rows = sizes_.rows();
     if (on.b) {

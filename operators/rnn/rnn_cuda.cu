@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward. One product makes the inputs' part of all steps' sums, a small one in each step adds the
-// state's; a kernel of one thread per unit does the rest of a step.
+// Forward. One matrix product computes the inputs' part of all steps' sums. In each step, a small
+// product adds the state's part, and a kernel with a thread per unit does the rest.
 #include "operators/rnn/rnn.h"
 
 #include "operators/kit/dispatch.h"
@@ -63,7 +63,7 @@ class RecurrentCudaKernel final : public Kernel {
   }
 
  private:
-  // Buffers of a direction, and its part of the operands.
+  // The buffers of a direction, and its part of the operands.
   struct Direction {
     Sequences all;
     const float *r, *b, *first_c, *peepholes;
@@ -145,7 +145,7 @@ std::unique_ptr<Kernel> prepare_train(const KernelRequest& request) {
   return std::make_unique<RecurrentCudaKernel>(request, true);
 }
 
-// The host does what has no numbers.
+// Refuses empty operands, which run on the host.
 std::string no_numbers(const KernelRequest& request) {
   for (const std::size_t i : {RecurrentIn::x, RecurrentIn::r})
     if (request.in[i].count() == 0) return "takes no empty tensors";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over all rows on the GPU, which gradients of biases and peepholes are: in float64, always in
+// Sums over all rows on the GPU, for the gradients of biases and peepholes: in float64, always in
 // the same order.
 #pragma once
 
@@ -9,8 +9,8 @@ namespace lockstep {
 
 constexpr int kSumColumns = 32, kSumLines = kFoldThreads / kSumColumns;
 
-// to[column] is the sum of terms(row, column). A block has 32 columns, whose rows its four lines of
-// threads take in turn.
+// to[column] is the sum of terms(row, column). A block sums 32 columns; its four lines of threads
+// share the rows.
 template <class Terms>
 struct RowSums {
   Terms terms;
@@ -40,8 +40,8 @@ void sum_rows(const KernelArgs& args, int64_t rows, int64_t columns, const Terms
              RowSums<Terms>{terms, rows, columns, to});
 }
 
-// Both biases are in all sums, but the last of the second ones, which r scales if there is
-// dproduct.
+// Both biases are in all sums. If there is dproduct, the last part of the second bias is not: r
+// scales it.
 struct BiasTerms {
   int64_t hidden, sums;
   const float *dsums, *dproduct;
@@ -52,7 +52,7 @@ struct BiasTerms {
   }
 };
 
-// i and f see the cell before a step, o the one after it.
+// i and f see the cell before a step, o sees the cell after it.
 struct PeepholeTerms {
   StatesBefore states;
   const float* dsums;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where things lie in the tensors of a recurrent node; the same on every device.
+// Sizes and offsets in the tensors of a recurrent node; the same on every device.
 #pragma once
 
 #include "operators/kit/operands.h"
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Rows are those of x: an example at a step. What is kept lies in the same order.
+// A row is an example at a step, in x's order. Kept results have the same order.
 struct RecurrentSizes {
   Cell cell;
   bool batch_first;
@@ -28,9 +28,9 @@ struct RecurrentSizes {
   constexpr int64_t row(int64_t t, int64_t n) const {
     return batch_first ? n * steps + t : t * batch + n;
   }
-  // Between examples of one step.
+  // The distance in rows between the examples of a step.
   constexpr int64_t row_stride() const { return batch_first ? steps : 1; }
-  // Elements of y, and of a state.
+  // The offsets of elements of y, and of a state.
   constexpr int64_t y_at(int64_t t, int64_t d, int64_t n) const {
     return (batch_first ? row(t, n) * directions + d : (t * directions + d) * batch + n) * hidden;
   }
@@ -39,7 +39,7 @@ struct RecurrentSizes {
   }
 };
 
-// Direction d of an optional operand with that many numbers of each.
+// Direction d of an optional operand with `each` numbers per direction.
 inline const float* of_direction(const KernelArgs& args, std::size_t i, int64_t d, int64_t each) {
   const float* all = operand<float>(args, i);
   return all ? all + d * each : nullptr;
@@ -50,7 +50,7 @@ inline std::string length_outside(int64_t example, int64_t length, int64_t steps
               steps);
 }
 
-// The steps of a direction, in their order. A sequence of `length` takes steps 0 to length - 1.
+// The order of a direction's steps. A sequence of `length` has steps 0 to length - 1.
 struct RecurrentOrder {
   bool reversed;
   int64_t steps;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GPU's kernels of recurrent operators share: activations, and where a step's numbers lie.
+// Parts shared by the GPU kernels of recurrent operators: activations, and offsets of a step's
+// numbers.
 #pragma once
 
 #include "operators/gemm/product_cuda.h"
@@ -9,7 +10,7 @@
 
 namespace lockstep {
 
-// What an activation makes of a sum, and its slope there.
+// An activation's value for a sum, and its slope there.
 struct CurvePoint {
   float value, slope;
 };
@@ -56,8 +57,8 @@ struct CellCurves {
   __device__ CurvePoint h(float x) const { return curve(f_g_h[2], x); }
 };
 
-// A direction and its sequences. Lengths that are wrong count as the nearest right one; the host
-// hears of them by a fault.
+// A direction and its sequences. A wrong length is clamped to the nearest valid length; a fault
+// reports it to the host.
 struct Sequences {
   RecurrentSizes sizes;
   RecurrentOrder order;
@@ -80,9 +81,8 @@ struct Sequences {
   }
 };
 
-// A number of a step: unit k of example n. Buffers of states, [batch, hidden], have it at n *
-// hidden
-// + k, those of rows at `in_rows`, sums of the first gate at `in_sums`.
+// Unit k of example n in a step. Its offset is n * hidden + k in buffers of states, [batch,
+// hidden], `in_rows` in buffers of rows, and `in_sums` in the sums, for the first gate.
 struct StepUnit {
   int64_t n, k, row, in_rows, in_sums;
   bool padding;
@@ -95,7 +95,7 @@ struct StepUnit {
         padding(t >= all.length(n)) {}
 };
 
-// The states that a direction begins with: given ones, or zeros.
+// Sets the states at the start of a direction: the given states, or zeros.
 struct BeginStates {
   Sequences all;
   Fault* fault;
@@ -110,7 +110,7 @@ struct BeginStates {
   }
 };
 
-// Writes states where they are wanted.
+// Writes the states to the wanted results.
 struct EndStates {
   Sequences all;
   const float *h, *c;
@@ -123,7 +123,7 @@ struct EndStates {
   }
 };
 
-// A node on the GPU.
+// A recurrent node on the GPU.
 struct RecurrentCudaNode {
   RecurrentAttrs attrs;
   RecurrentSizes sizes;
@@ -140,7 +140,7 @@ struct RecurrentCudaNode {
       curves.push_back(of);
     }
   }
-  // GRU: r scales the product with R.
+  // GRU: true if r scales the product with R.
   bool scales_product() const { return attrs.linear_before_reset; }
   int64_t states() const { return sizes.batch * sizes.hidden; }
 
@@ -148,7 +148,7 @@ struct RecurrentCudaNode {
     return {
         sizes, {attrs.reversed(d), sizes.steps}, d, operand<int32_t>(args, RecurrentIn::lengths)};
   }
-  // Operands of a step or a gate lie at multiples of `hidden`.
+  // Operands of a step or a gate begin at multiples of `hidden`.
   std::shared_ptr<CublasProduct> product(const KernelRequest& request, MatrixProduct of) const {
     of.alignment = sizes.hidden % 4 == 0 && sizes.inputs % 4 == 0 ? 16 : sizeof(float);
     return chosen_product(request, of);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of this folder: what its operators have in common.
+// Attributes and checks shared by the RoI operators.
 #pragma once
 
 #include "operators/kit/room.h"
@@ -7,15 +7,15 @@
 
 namespace lockstep {
 
-// Without the mode and the scales.
+// Writes the attributes without the mode and the scales.
 Attributes write_roi_align(const RoiAlignAttrs& attrs);
 std::vector<FormalAttribute> roi_align_formals();
 void check_roi_scale(float scale);
 void check_pooled_size(int64_t height, int64_t width);
 
-// Operand `i`, boxes of so many numbers; the number of RoIs.
+// Checks operand `i`, boxes of `columns` numbers. Returns the number of RoIs.
 Dim demand_rois(const Inference& inference, std::size_t i, int columns);
-// An index of each RoI.
+// Checks operand `i`, which has an index for each RoI.
 void demand_indices(const Inference& inference, std::size_t i, const Dim& rois);
 void demand_floats(const Inference& inference, std::size_t i);
 Shape pooled(const Dim& rois, const Dim& channels, const RoiAlignAttrs& attrs);

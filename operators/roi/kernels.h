@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factories of the CPU kernels, which roi_cpu.cc lists.
+// The factories of the CPU kernels; roi_cpu.cc lists them.
 #pragma once
 
 #include "runtime/kernel/table.h"

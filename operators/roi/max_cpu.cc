@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maxima over the bins of RoIs: MaxRoiPool's of whole places, RoiAlign's of sampled points. A
-// gradient goes to the first maximum of a bin, which is searched again. A thread owns whole
-// channels and visits RoIs in order, so sums do not depend on the number of threads.
+// Maxima over the bins of RoIs: of whole pixels for MaxRoiPool, of sampled points for RoiAlign. A
+// gradient goes to the first maximum of a bin, which is searched again. One thread processes a
+// channel and visits RoIs in order, so sums do not depend on the number of threads.
 #include <limits>
 
 #include "operators/kit/dispatch.h"
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kChannelGrain = 4;
 
-// The largest term seen: `weight` times the element at `place` of a plane, or a zero that no
-// element gave (place -1).
+// The largest term seen so far: `weight` times the element at offset `place` of a plane. place is
+// -1 for the zero of a point outside the map.
 template <class T>
 struct Largest {
   T value = 0, weight = 0;
@@ -29,7 +29,7 @@ struct Largest {
   }
 };
 
-// What all four kernels walk over.
+// The sizes that all four kernels iterate over.
 struct MaxProblem {
   Dims map;  // [I, C, H, W]
   int64_t rois = 0, height = 0, width = 0;
@@ -37,7 +37,7 @@ struct MaxProblem {
 
   int64_t plane() const { return map[2] * map[3]; }
 
-  // visit(bin, offset of the plane in x, offset in y), bins in order for every channel.
+  // Calls visit(bin, offset of the plane in x, offset in y), with bins in order for every channel.
   template <class Bins, class Visit>
   void each(int64_t begin, int64_t end, const Bins& bins, const Visit& visit) const {
     for (int64_t r = 0; r < rois; ++r)
@@ -70,8 +70,8 @@ void spread_maxima(const MaxProblem& p, const Bins& bins, const T* x, const T* d
   });
 }
 
-// -- RoiAlign. As ONNX Runtime has it, the maximum is of the four weighted places of each point,
-// not of the points' sums; a point outside the map is zero.
+// -- RoiAlign. As in ONNX Runtime, the maximum is over the four weighted pixels of each point
+// instead of the points' sums. A point outside the map is zero.
 
 template <class T>
 struct PointBin {
@@ -151,7 +151,7 @@ PointMaximum point_maximum(const KernelRequest& request, const Dims& map, int64_
 
 // -- MaxRoiPool
 
-// The first place of a bin and the one behind its last, along one axis.
+// The first pixel of a bin and the pixel after its last, along one axis.
 struct PlaceRange {
   int64_t begin, end;
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means of bilinear samples, of one map or several. Each channel of a RoI is two small products:
-// for a row of bins, the rows of the map that it samples are summed into a line, then columns of
-// that line into its bins. The first runs over neighbouring columns, so it is vectorised.
+// Means of bilinear samples of one map or several. Each channel of a RoI is two small products. For
+// a row of bins, the sampled rows of the map are summed into a line. Then columns of the line are
+// summed into bins. The first product runs over neighbouring columns, so it is vectorised.
 //
 // Channels are the outer loop: the planes of a few channels stay in the cache while all RoIs read
-// them. The gradient adds RoIs in order, and a thread owns whole channels, so its sums do not
-// depend on the number of threads.
+// them. The gradient adds RoIs in order, and one thread processes a channel, so sums do not depend
+// on the number of threads.
 #include "operators/kit/dispatch.h"
 #include "operators/roi/kernels.h"
 #include "operators/roi/taps.h"
@@ -15,7 +15,7 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kGrain = 8;     // channels
-constexpr int64_t kTogether = 4;  // channels whose planes are read in turns
+constexpr int64_t kTogether = 4;  // channels with planes that are read alternately
 
 RoiAlignAttrs mean_attrs(const KernelRequest& request) {
   AttributeReader reader = request.attributes();
@@ -67,13 +67,13 @@ void sum_rows(const T* __restrict map, int64_t pitch, const int32_t* rows, const
   }
 }
 
-// What the forward kernel and the gradient share: the taps, and a line for each thread.
+// Data shared by the forward kernel and the gradient: the taps, and a line for each thread.
 template <class T>
 struct MeanPlan {
   std::vector<Dims> maps;
   RoiTaps<T> taps;
   int64_t channels = 0, widest = 0;
-  std::size_t first_map;  // among the operands or results
+  std::size_t first_map;  // index of the first map among the operands or results
   int threads;
   const char* op;
 
@@ -93,11 +93,11 @@ struct MeanPlan {
   std::size_t workspace_bytes() const {
     return taps.bytes() + (channels / kGrain + 1) * line_bytes();
   }
-  // The line of the piece whose channels begin there: pieces have at least kGrain channels.
+  // The line of the piece whose first channel is `begin`. Pieces have at least kGrain channels.
   T* line(std::byte* workspace, int64_t begin) const {
     return reinterpret_cast<T*>(workspace + taps.bytes() + begin / kGrain * line_bytes());
   }
-  // The plane of channel `c` that RoI place `at` lies on, from its leftmost column.
+  // The plane of channel `c` that contains RoI `at`, from the RoI's leftmost column.
   T* plane(std::span<const Tensor> tensors, const RoiPlace& at, int64_t c) const {
     const Dims& map = maps[at.level];
     return tensors[first_map + at.level].as<T>() + (at.image * channels + c) * map[2] * map[3] +
@@ -105,7 +105,7 @@ struct MeanPlan {
   }
   int64_t pitch(const RoiPlace& at) const { return maps[at.level][3]; }
 
-  // visit(roi, channel) for all of both: RoIs in order for every channel.
+  // Calls visit(roi, channel) for all pairs, with RoIs in order for every channel.
   template <class Visit>
   void each(int64_t begin, int64_t end, const Visit& visit) const {
     for (int64_t first = begin; first < end; first += kTogether)
@@ -196,7 +196,7 @@ class MeanGradKernel final : public Kernel {
     }
   }
 
-  // The transpose of MeanKernel::pool.
+  // The transpose of MeanKernel::pool().
   void spread(std::span<const Tensor> out, int64_t r, int64_t c, T* __restrict line,
               const T* dy) const {
     const AxisTaps<T>&rows = plan_.taps.rows(), &columns = plan_.taps.columns();

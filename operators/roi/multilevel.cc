@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RoIs of all levels of a feature pyramid:
-//   MultilevelRoiAlign     (rois, images, levels, features..) -> y
-//   MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..
+// MultilevelRoiAlign     (rois, images, levels, features..) -> y
+// MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/body.h"
 #include "operators/roi/attributes.h"
@@ -10,11 +10,11 @@
 namespace lockstep {
 namespace {
 
-// Positions of MultilevelRoiAlign's operands; its gradient has dy before them.
+// Indices of MultilevelRoiAlign's operands. Its gradient has the operand dy before them.
 constexpr int kBoxes = 0;
 constexpr std::size_t kImages = 1, kLevels = 2, kFeatures = 3;
 
-// The attributes of it and its gradient, for so many levels.
+// The attributes of MultilevelRoiAlign and of its gradient, for `levels` levels.
 RoiAlignAttrs multilevel_attrs(Inference& inference, std::size_t levels) {
   const RoiAlignAttrs attrs = read_roi_align(inference.attributes);
   check(!attrs.max, "pools means only");
@@ -26,7 +26,7 @@ RoiAlignAttrs multilevel_attrs(Inference& inference, std::size_t levels) {
   return attrs;
 }
 
-// Boxes, images and levels, with `before` operands before them; the number of RoIs.
+// Checks boxes, images and levels, which follow `before` operands. Returns the number of RoIs.
 Dim demand_placed_rois(const Inference& inference, std::size_t before) {
   const Dim rois = demand_rois(inference, before + kBoxes, 4);
   demand_indices(inference, before + kImages, rois);
@@ -94,7 +94,8 @@ std::vector<Value> multilevel_gradient(const GradientRequest& r) {
   return gradients;
 }
 
-// Pools every RoI from every level and takes what belongs to its own; RoIs of no level get zeros.
+// Pools every RoI from every level and selects the result of the RoI's level. A RoI without a level
+// gets zeros.
 std::vector<Value> multilevel_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   AttributeReader reader = r.node.attributes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the indices that place a RoI.
+// Checks of the indices that assign an image and a level to a RoI.
 #pragma once
 
 #include "graph/error.h"
@@ -14,7 +14,7 @@ int64_t checked_image(Index image, int64_t images, int64_t roi, const char* op) 
   return static_cast<int64_t>(image);
 }
 
-// -1: the RoI is in an empty place.
+// Level -1 marks an empty slot.
 inline int64_t checked_level(int64_t level, std::size_t levels, int64_t roi, const char* op) {
   check(level >= -1 && level < static_cast<int64_t>(levels), op, ": level ", level, " of RoI ", roi,
         " is outside -1..", static_cast<int64_t>(levels) - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling of regions of interest (RoIs) from feature maps. A box is [x1, y1, x2, y2], half-open, in
-// the coordinates of the input; `spatial_scale` takes it to the feature map's. No gradient flows to
-// boxes, images and levels.
+// the coordinates of the input; `spatial_scale` converts them to the feature map's coordinates. No
+// gradient flows to boxes, images and levels.
 #pragma once
 
 #include <vector>
@@ -14,23 +14,24 @@ namespace lockstep {
 
 struct RoiAlignAttrs {
   int64_t height = 7, width = 7;  // of the output
-  int64_t sampling_ratio = 0;     // points a bin along each side; 0: as many as the bin has pixels
+  int64_t sampling_ratio = 0;     // points of a bin along each side; 0: as many as the bin has
+                                  // pixels
   bool half_pixel = false;        // subtracts half a pixel from scaled coordinates
-  bool max = false;               // of a bin's points, instead of their mean
+  bool max = false;               // the maximum of a bin's points instead of their mean
 };
-// Of the forward operators and their gradients, but for the scales.
+// Reads the attributes of forward operators and their gradients, except the scales.
 RoiAlignAttrs read_roi_align(AttributeReader& attributes);
 
 // x [I, C, H, W], rois [n, 4], images [n] of int64 -> [n, C, height, width]
 Value roi_align(Graph& graph, Value x, Value rois, Value images, float spatial_scale,
                 const RoiAlignAttrs& attrs, const Site& site = {});
 
-// ONNX's MaxRoiPool: rois [n, 5] begin with the image; x2 and y2 are inside the box.
+// ONNX's MaxRoiPool. rois [n, 5] begin with the image; x2 and y2 are inclusive.
 Value max_roi_pool(Graph& graph, Value x, Value rois, int64_t height, int64_t width,
                    float spatial_scale, const Site& site = {});
 
-// RoIs of all levels of a feature pyramid in one node: RoI i is pooled from features[levels[i]]; a
-// level of -1 gives zeros. levels [n] of int64; mean only.
+// Pools RoIs of all levels of a feature pyramid in one node. RoI i is pooled from
+// features[levels[i]]; level -1 gives zeros. levels [n] of int64; mean only.
 Value multilevel_roi_align(Graph& graph, const std::vector<Value>& features, Value rois,
                            Value images, Value levels, const std::vector<float>& spatial_scales,
                            const RoiAlignAttrs& attrs, const Site& site = {});

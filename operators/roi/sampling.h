@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where RoIAlign samples a feature map, along one axis: `points` points in each of a RoI's bins, in
-// ONNX Runtime's and torchvision's order of floating-point operations. A sample lies between two
-// places; one farther than a pixel outside the map is zero.
+// The points at which RoiAlign samples a feature map, along one axis: `points` points in each of a
+// RoI's bins. Floating-point operations have the order of ONNX Runtime and torchvision. A sample is
+// interpolated between two pixels; a sample more than a pixel outside the map is zero.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct RoiAxis {
     bin = length / static_cast<T>(bins);
     if (attrs.sampling_ratio > 0)
       points = attrs.sampling_ratio;
-    else if (bin > 0)  // nor is it NaN
+    else if (bin > 0)  // false for NaN, too
       points = static_cast<int64_t>(std::ceil(std::min(bin, T(1) * (int64_t{1} << 40))));
   }
 
@@ -39,7 +39,7 @@ struct PointRange {
   int64_t begin, end;
 };
 
-// All points of a bin that can lie on a map of `size` places, and few others: the RoI of an
+// All points of a bin that can be on a map of `size` pixels, and few others. The RoI of an
 // untrained network may be a million pixels wide.
 template <class T>
 PointRange points_on_map(const RoiAxis<T>& axis, int64_t of_bin, int64_t size) {
@@ -56,7 +56,7 @@ PointRange points_on_map(const RoiAxis<T>& axis, int64_t of_bin, int64_t size) {
           std::min(axis.points, point(static_cast<double>(size)) + 2)};
 }
 
-// A sample between two places of a line.
+// A sample interpolated between two pixels of a line.
 template <class T>
 struct LinearTap {
   bool inside = false;

@@ -8,8 +8,8 @@
 namespace lockstep {
 namespace {
 
-// The most taps that the bins of an axis can have together. Points of a bin are at most a pixel
-// apart if their number follows the bin's size, so neighbouring bins share at most two places.
+// The most taps that the bins of an axis can have together. If the number of points follows the
+// bin's size, points are at most a pixel apart, so neighbouring bins share at most two pixels.
 int64_t most_taps(const std::vector<Dims>& maps, std::size_t axis, int64_t bins, int64_t ratio) {
   int64_t most = 0;
   for (const Dims& map : maps)
@@ -18,7 +18,7 @@ int64_t most_taps(const std::vector<Dims>& maps, std::size_t axis, int64_t bins,
   return most;
 }
 
-// Writes the taps of one bin after another, each place once, in ascending order.
+// Writes the taps of consecutive bins. Each pixel occurs once per bin, in ascending order.
 template <class T>
 class TapWriter {
  public:
@@ -53,9 +53,9 @@ int64_t write_taps(const RoiAxis<T>& axis, int64_t size, AxisTaps<T>& to, int64_
     writer.begin_bin();
     const PointRange range = points_on_map(axis, b, size);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      // A RoI with its ends exchanged has descending points.
+      // A RoI with exchanged ends has descending points.
       T position = axis.at(b, axis.bin < 0 ? range.begin + range.end - 1 - i : i);
-      // Rounding must not let a bin begin before the one above ends: most_taps() counts on it.
+      // Rounding must not let a bin begin before the previous bin ends: most_taps() relies on this.
       if (axis.bin > 0) position = last = std::max(last, position);
       const LinearTap<T> tap(position, size);
       if (!tap.inside) continue;
@@ -68,7 +68,7 @@ int64_t write_taps(const RoiAxis<T>& axis, int64_t size, AxisTaps<T>& to, int64_
   return writer.count();
 }
 
-// Makes places along x count from the first; returns it and their extent.
+// Makes x indices relative to the first pixel. Returns the first pixel and the extent.
 std::pair<int32_t, int32_t> cropped(int32_t* places, int64_t count) {
   if (count == 0) return {0, 0};
   const auto [first, last] = std::minmax_element(places, places + count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean of a bin's samples is a sum over rows of sums over columns: each bin of an axis has a
-// short list of places and weights, its taps. RoiTaps holds those of all RoIs, so that they are
+// The mean of a bin's samples is a sum over rows of sums over columns. Each bin of an axis has a
+// short list of pixels and weights, its taps. RoiTaps holds the taps of all RoIs, so that taps are
 // computed once for all channels.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace lockstep {
 
-// RoIs and the maps they are pooled from, as a kernel's operands give them.
+// Indices of the operands with the RoIs and their maps.
 struct RoiOperands {
-  static constexpr std::size_t kNoLevels = SIZE_MAX;  // one map for all
+  static constexpr std::size_t kNoLevels = SIZE_MAX;  // all RoIs use one map
 
   std::size_t boxes, images, levels;
 };
 
-// One axis of all RoIs. Bin b of RoI r has taps [begin(r, b), end(r, b)).
+// One axis of all RoIs. ends_of(r)[b] is the end of bin b's taps of RoI r.
 template <class T>
 struct AxisTaps {
   int64_t bins = 0, capacity = 0;  // of a RoI
@@ -35,22 +35,22 @@ struct AxisTaps {
 
 struct RoiPlace {
   int32_t level;  // -1: none
-  int32_t left;   // of the columns that any tap reads; places along x count from it
-  int32_t width;  // 0: nothing of it is on the map
+  int32_t left;   // first column that any tap reads; x indices are relative to it
+  int32_t width;  // 0: the RoI is outside the map
   int64_t image;
 };
 
 template <class T>
 class RoiTaps {
  public:
-  // `maps`: [I, C, H, W] of each level.
+  // `maps` are [I, C, H, W] of each level.
   RoiTaps(const RoiAlignAttrs& attrs, std::vector<float> scales, std::vector<Dims> maps,
           int64_t count, const RoiOperands& operands);
 
   std::size_t bytes() const { return bytes_; }
-  // Where the taps lie, in a workspace of so many bytes.
+  // Stores the taps in a workspace of bytes() bytes.
   void bind(std::byte* workspace);
-  // Throws for an image or a level that does not exist, in the name of `op`.
+  // Computes the taps. Throws, naming `op`, for an image or a level that does not exist.
   void compute(std::span<const Tensor> in, const char* op);
 
   int64_t count() const { return count_; }

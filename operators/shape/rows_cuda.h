@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of rows that lie apart.
+// Strided copies of rows.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,12 +12,12 @@
 
 namespace lockstep {
 
-// Copies `count` rows of `width` bytes; each starts a pitch behind the one before.
+// Copies `count` rows of `width` bytes; consecutive rows start a pitch apart.
 struct RowCopy {
   std::size_t count, width, to_pitch, from_pitch;
 
   void run(cudaStream_t stream, void* to, const void* from) const {
-    constexpr std::size_t kMostPitch = INT32_MAX;  // of one copy in two dimensions
+    constexpr std::size_t kMostPitch = INT32_MAX;  // the limit of a two-dimensional copy
     if (count > 1 && std::max(to_pitch, from_pitch) <= kMostPitch) {
       check_cuda(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, count,
                                    cudaMemcpyDeviceToDevice, stream),

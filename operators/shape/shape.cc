@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// The product of all sizes except the marked ones; empty if one of them is unknown.
+// The product of all sizes that are not marked; empty if an unmarked size is unknown.
 std::optional<OpenSize> product_of(const Shape& shape, const std::vector<bool>& left_out) {
   OpenSize product = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -28,7 +28,7 @@ std::optional<OpenSize> product_of(const Shape& shape, const std::vector<bool>& 
   return product;
 }
 
-// Reshape's target: its operand's content, else "?" for each entry.
+// Reshape's target: the content of operand 1, else "?" for each entry.
 std::optional<Shape> wanted_shape(const Inference& inference) {
   if (auto content = content_of(inference, 1)) return content;
   const TensorType& to = inference.input(1);
@@ -36,7 +36,8 @@ std::optional<Shape> wanted_shape(const Inference& inference) {
   return Shape(to.shape[0].size(), Dim("?"));
 }
 
-// Resolves 0 and -1 as in ONNX. Dimensions copied by 0 are in neither product, so they may be "?".
+// Resolves 0 and -1 as ONNX defines. Dimensions copied by 0 are in neither product, so they may be
+// "?".
 void reshape_law(Inference& inference) {
   const auto wanted = wanted_shape(inference);
   const TensorType& x = inference.input(0);
@@ -59,19 +60,20 @@ void reshape_law(Inference& inference) {
     }
   }
   check(asked.size() <= 1, "shape ", *wanted, " has more than one -1");
-  if (asked.empty() && unknown.size() == 1) asked = unknown;  // the element count decides it
+  if (asked.empty() && unknown.size() == 1) asked = unknown;  // the number of elements determines
+                                                              // it
   if (!asked.empty()) out_of_y[asked[0]] = true;
   const auto from = x.ranked ? product_of(x.shape, out_of_x) : std::nullopt;
   const auto to = product_of(shape, out_of_y);
   const auto rest = from && to ? OpenSize::quotient(*from, *to) : std::nullopt;
   if (!asked.empty() && rest) shape[asked[0]] = rest->dim();
-  // With symbols left, the plan will check.
+  // If symbols are left, the plan checks this.
   if (asked.empty() && from && to && from->number() && to->number())
     check(*from == *to, "cannot reshape ", x.shape, " to ", *wanted);
   inference.outputs[0] = {x.dtype, shape, true};
 }
 
-// ONNX accepts an order of fewer axes than x has.
+// Checks the number of axes: ONNX accepts a `perm` with fewer axes than x has.
 void transpose_law(Inference& inference) {
   const std::vector<int64_t> order = inference.attributes.integers("perm");
   const TensorType& x = inference.input(0);
@@ -79,7 +81,8 @@ void transpose_law(Inference& inference) {
         " axes, its input ", x.shape.size());
 }
 
-// The number of places that a slice takes of a dimension; negative ends count from its end.
+// The number of elements that a slice selects along a dimension; negative starts and ends count
+// from the dimension's end.
 int64_t sliced_size(int64_t size, int64_t start, int64_t end, int64_t step) {
   const int64_t first = step > 0 ? 0 : -1, last = step > 0 ? size : size - 1;
   start = std::clamp<int64_t>(start < 0 ? start + size : start, step > 0 ? 0 : std::min(last, 0L),
@@ -91,7 +94,7 @@ int64_t sliced_size(int64_t size, int64_t start, int64_t end, int64_t step) {
   return (span - 1) / stride + 1;
 }
 
-// dy must have the shape of that slice of the result.
+// Checks that dy has the shape of the slice of the result.
 void slice_grad_law(Inference& inference) {
   shape_from_operand(inference);
   if (!inference.outputs[0].ranked) return;
@@ -123,7 +126,7 @@ void slice_grad_law(Inference& inference) {
   demand_shape(inference, 0, slice);
 }
 
-// The number of values for a step of 1: the end may be open.
+// The number of values for a step of 1. The end may be symbolic.
 void range_law(Inference& inference) {
   auto start = content_of(inference, 0), end = content_of(inference, 1),
        step = content_of(inference, 2);
@@ -179,7 +182,7 @@ std::vector<Value> slice_gradient(const GradientRequest& r) {
   return {r.graph.add_value({.type = "SliceGrad", .domain = kOwnDomain, .inputs = inputs}, site)};
 }
 
-// Concatenates the gradients of all parts; zeros for a part that no loss reaches.
+// Concatenates the gradients of all parts, with zeros for a part that no loss reaches.
 std::vector<Value> split_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   Site site = gradient_site(r, 0);
@@ -191,8 +194,8 @@ std::vector<Value> split_gradient(const GradientRequest& r) {
   return {concat(r.graph, parts, attributes.integer("axis", 0), site), none};
 }
 
-// x lies within y, with zeros around it: its gradient is that part of dy. Only constant padding
-// adds zeros.
+// y contains x with zeros around it: the gradient is the corresponding part of dy. Only constant
+// padding adds zeros.
 std::vector<Value> pad_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   check(attributes.text("mode", "constant") == "constant", r.node.description(),
@@ -212,8 +215,8 @@ std::vector<Value> pad_gradient(const GradientRequest& r) {
   return {dx};
 }
 
-// Each is the other's inverse, except that SpaceToDepth always puts the block before the channels
-// (mode DCR), so it is not the gradient of mode CRD.
+// DepthToSpace and SpaceToDepth are inverses, except that SpaceToDepth always puts the block before
+// the channels (mode DCR). So SpaceToDepth is not the gradient of mode CRD.
 std::vector<Value> depth_to_space_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   check(attributes.text("mode", "DCR") == "DCR", r.node.description(),

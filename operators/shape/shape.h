@@ -11,11 +11,11 @@
 namespace lockstep {
 
 Value identity(Graph& graph, Value x, const Site& site = {});
-// The value itself; no gradient flows through it.
+// Returns x unchanged; no gradient flows through the node.
 Value stop_gradient(Graph& graph, Value x, const Site& site = {});
-// 0 copies a dimension, -1 takes the rest.
+// In `shape`, 0 copies a dimension of x, and -1 is computed from the number of elements.
 Value reshape(Graph& graph, Value x, const std::vector<int64_t>& shape, const Site& site = {});
-// Reshapes to the shape of another value, whatever the batch.
+// Reshapes to the shape of another value, even if the batch size is unknown.
 Value reshape_like(Graph& graph, Value x, Value like, const Site& site = {});
 Value flatten(Graph& graph, Value x, int64_t axis = 1, const Site& site = {});
 Value transpose(Graph& graph, Value x, const std::vector<int64_t>& order, const Site& site = {});

@@ -25,7 +25,8 @@ int64_t start_of_row(const StridedWalk& walk, int64_t row) {
   return offset;
 }
 
-enum class Direction { gather, scatter };  // contiguous side: destination, source
+enum class Direction { gather, scatter };  // the contiguous side: gather: the destination, scatter:
+                                           // the source
 
 template <class T, Direction direction>
 void copy_rows(const StridedWalk& walk, const void* from, void* to, int threads) {
@@ -80,14 +81,14 @@ std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
   });
 }
 
-// For views that the planner could not alias.
+// For views that the planner could not make aliases.
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   return make_kernel([bytes = request.out[0].bytes()](const KernelArgs& args) {
     if (bytes > 0) std::memcpy(args.out[0].data, args.in[0].data, bytes);
   });
 }
 
-// A tensor and its parts along an axis, each with its number of bytes per row.
+// A tensor and its parts along an axis, with the number of bytes per row of each part.
 struct Parts {
   int64_t rows = 1;
   std::vector<std::size_t> widths;
@@ -136,8 +137,9 @@ std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
   const Dims x = request.in[0].dims, y = request.out[0].dims;
   const bool has_value = request.in.size() > 2 && request.in[2].present();
   const int64_t elements = request.out[0].count();
-  std::vector<std::vector<int64_t>> sources(x.size());  // of each place along each dimension
-  // Sizes beside an empty dimension have no bound.
+  std::vector<std::vector<int64_t>> sources(x.size());  // the source of each position along each
+                                                        // dimension
+  // A size is unbounded if another dimension is empty.
   for (std::size_t d = 0; d < x.size() && elements > 0; ++d)
     for (int64_t i = 0; i < y[d]; ++i) sources[d].push_back(pad_source(mode, i - pads[d], x[d]));
   return make_kernel([=, strides = contiguous_strides(x),
@@ -178,7 +180,7 @@ std::unique_ptr<Kernel> prepare_range(const KernelRequest& request) {
   });
 }
 
-// Along the channels, blocks are kept if every part has whole blocks.
+// Keeps channel blocks in a concatenation along the channels if every part has whole blocks.
 Layouts concat_wish(const KernelRequest& request) {
   AttributeReader reader = request.attributes();
   if (normal_axes({reader.integer("axis", 0)}, request.out[0].dims.size())[0] != 1)

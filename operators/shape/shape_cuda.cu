@@ -16,8 +16,8 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   });
 }
 
-// A StridedWalk on the device. Dimensions of size 1 are dropped, and neighbours that walk alike are
-// merged.
+// A StridedWalk on the device. Dimensions of size 1 are dropped, and neighbouring dimensions with
+// matching strides are merged.
 struct DeviceWalk {
   static constexpr int kMost = 12;
   int dims = 0;
@@ -36,7 +36,7 @@ struct DeviceWalk {
       stride[dims++] = walk.strides[i];
     }
   }
-  // The strided side's place for element i of the contiguous side.
+  // The offset on the strided side for element i of the contiguous side.
   __device__ int64_t at(int64_t i) const {
     return i <= UINT32_MAX ? decoded(static_cast<uint32_t>(i)) : decoded(static_cast<uint64_t>(i));
   }
@@ -107,7 +107,7 @@ struct Padding {
       before[d] = pads[at];
     }
   }
-  // -1: none.
+  // The source's index; -1 if the element is padding.
   __device__ int64_t source(int64_t i) const {
     int64_t from = 0, stride = 1;
     for (int d = dims - 1; d >= 0; --d) {
@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
   });
 }
 
-// A tensor and its parts along an axis, each with its number of bytes per row.
+// A tensor and its parts along an axis, with the number of bytes per row of each part.
 struct Parts {
   std::size_t rows = 1, row_bytes = 0;
   std::vector<std::size_t> widths;
@@ -158,7 +158,7 @@ struct Parts {
     for (const TensorDesc& tensor : tensors) widths.push_back(tensor.bytes() / rows);
   }
 
-  // copy(part, offset in a row of the whole, width)
+  // Calls copy(part, offset in a row of the whole tensor, width).
   template <class Copy>
   void for_each(const Copy& copy) const {
     std::size_t offset = 0;

@@ -16,7 +16,8 @@ std::vector<int64_t> contiguous_strides(const Dims& dims) {
 
 namespace {
 
-// y as a transpose of x with split dimensions: `split` are x's, `order` lists them in y's order.
+// y as a transpose of x with split dimensions: `split` are the dimensions of x; `order` lists them
+// in y's order.
 StridedWalk transposed_view(const Dims& split, const std::vector<int>& order) {
   std::vector<int64_t> strides = contiguous_strides(split);
   StridedWalk walk;
@@ -27,7 +28,8 @@ StridedWalk transposed_view(const Dims& split, const std::vector<int>& order) {
   return walk;
 }
 
-// Slice's operands from `first` on, for a tensor of shape `x`; `dims` is the slice's shape.
+// The walk for Slice's operands from `first` on. `x` is the shape of the tensor, `dims` the shape
+// of the slice.
 StridedWalk sliced(const KernelRequest& request, std::size_t first, const Dims& x,
                    const Dims& dims) {
   auto optional = [&](std::size_t operand, std::vector<int64_t> fallback) {
@@ -45,7 +47,7 @@ StridedWalk sliced(const KernelRequest& request, std::size_t first, const Dims& 
     int64_t start = starts[i] < 0 ? starts[i] + size : starts[i];
     start = std::clamp<int64_t>(start, 0, steps[i] < 0 ? std::max<int64_t>(1, size) - 1 : size);
     walk.base += start * walk.strides[axis];
-    // With a single place the step does not matter, however large.
+    // With a single element the step does not matter, even if it is large.
     walk.strides[axis] = dims[axis] > 1 ? walk.strides[axis] * steps[i] : 0;
   }
   return walk;
@@ -103,7 +105,7 @@ StridedWalk slice_grad_walk(const KernelRequest& request) {
   return sliced(request, 2, request.out[0].dims, request.in[0].dims);
 }
 
-// Every dimension becomes two: the repeats, with stride 0, and x's own.
+// Every dimension becomes two: the repeats, with stride 0, and the dimension of x.
 StridedWalk tile_walk(const KernelRequest& request) {
   const Dims &x = request.in[0].dims, &y = request.out[0].dims;
   const std::vector<int64_t> strides = contiguous_strides(x);

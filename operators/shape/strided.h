@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strided walks. Operators that move data walk over a contiguous tensor beside another one with
-// free strides. An operator's walk is the same on every device.
+// Strided walks. Operators that move data walk over a contiguous tensor and a strided tensor in
+// parallel. An operator's walk is the same on every device.
 #pragma once
 
 #include <vector>
@@ -17,18 +17,18 @@ struct StridedWalk {
 
 std::vector<int64_t> contiguous_strides(const Dims& dims);
 
-// The result is contiguous, operand 0 is strided.
+// For these walks the result is contiguous and operand 0 is strided.
 StridedWalk transpose_walk(const KernelRequest& request);
 StridedWalk expand_walk(const KernelRequest& request);
 StridedWalk slice_walk(const KernelRequest& request);
 StridedWalk depth_to_space_walk(const KernelRequest& request);
 StridedWalk space_to_depth_walk(const KernelRequest& request);
 StridedWalk tile_walk(const KernelRequest& request);
-// For SliceGrad: dy is contiguous, the result is strided.
+// For SliceGrad: dy is contiguous, and the result is strided.
 StridedWalk slice_grad_walk(const KernelRequest& request);
 
-// Pad: the source in x of a place of y along one dimension. `at` counts from the first place of x;
-// -1: none.
+// Pad: the source in x of a position in y along one dimension. `at` is the position relative to x;
+// -1: the position is padding.
 enum class PadMode { constant, edge, reflect };
 PadMode pad_mode(const KernelRequest& request);
 constexpr int64_t pad_source(PadMode mode, int64_t at, int64_t size) {

@@ -30,8 +30,8 @@ void tile_law(Inference& inference) {
   inference.outputs[0] = {x.dtype, shape, true};
 }
 
-// x was repeated: [n, d] -> [repeats, n, ..] summed over the repeats. Sizes and repeats that are
-// open, such as the batch's, are computed by the graph.
+// The gradient sums over the repeats: dy is reshaped from [repeats * n, ..] to [repeats, n, ..].
+// The graph computes sizes and repeats that are not known, such as the batch size.
 std::vector<Value> tile_gradient(const GradientRequest& r) {
   const bool open = !r.graph.literal(r.x(1));
   const auto repeats = open ? std::vector<int64_t>{} : r.graph.literal(r.x(1))->integers();
@@ -53,7 +53,7 @@ std::vector<Value> tile_gradient(const GradientRequest& r) {
   }
   if (axes.empty()) return {r.dy[0], none};
   const Value shape = concat(r.graph, apart, 0, site);
-  // A size of 0 is one: no repeat, or no element.
+  // A size may be 0 (no repeat or no element), hence allowzero.
   const Value parts = r.graph.add_value(
       {.type = "Reshape", .inputs = {r.dy[0], shape}, .attributes = {{"allowzero", int64_t{1}}}},
       site);

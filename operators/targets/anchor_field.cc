@@ -6,9 +6,10 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kRun = 64;  // anchors of a row whose overlaps are computed together
+constexpr int64_t kRun = 64;  // anchors of a row with overlaps that are computed together
 
-// The first of `count` indices at which it holds, if it holds at all later ones; else `count`.
+// The first of `count` indices for which holds(index) is true; `count` if there is none. holds()
+// must be true for all later indices.
 template <class Holds>
 int64_t first_index(int64_t count, const Holds& holds) {
   int64_t low = 0, high = count;
@@ -26,7 +27,7 @@ float moved(float coordinate, float stride, int64_t cells) {
   return coordinate + stride * static_cast<float>(cells);
 }
 
-// The cells, within `cells`, whose anchors touch the object.
+// The cells within `cells` with anchors that touch the object.
 Cells cells_around(const AnchorGroup& group, const Cells& cells, const TargetBox& object) {
   const auto after = [&](float end, float start, int64_t count) {
     return first_index(count, [&](int64_t i) { return moved(end, group.stride, i) > start; });
@@ -40,8 +41,8 @@ Cells cells_around(const AnchorGroup& group, const Cells& cells, const TargetBox
           std::min(cells.bottom, until(group.base.y1, object.y2, group.height))};
 }
 
-// Overlaps of one object with a row of anchors. Both passes over the anchors use it, since the
-// second looks for the bits that the first found.
+// Overlaps of one object with a row of anchors. Both passes over the anchors use this class, since
+// the second pass compares bits computed by the first.
 class RowOverlaps {
  public:
   RowOverlaps(const AnchorGroup& group, const TargetBox& object, int64_t y)
@@ -95,7 +96,8 @@ Cells cells_inside(const AnchorGroup& group, const ImageBounds& image) {
     return first_index(count,
                        [&](int64_t i) { return moved(start, group.stride, i) >= -image.straddle; });
   };
-  // Detectron's rule for its inclusive x2, which is ours less 1: below the size of the image.
+  // Detectron requires its inclusive x2, which is Lockstep's x2 - 1, to be below the size of the
+  // image.
   const auto until = [&](float end, float size, int64_t count) {
     return first_index(count, [&](int64_t i) {
       return !(moved(end, group.stride, i) - 1 < size + image.straddle);
@@ -114,7 +116,7 @@ float match_object(const AnchorGroup& group, const Cells& cells, const TargetBox
     float* best = matches.best + y * group.width;
     int32_t* rows = matches.rows + y * group.width;
     for (int64_t x = around.left; x < around.right; x += kRun) {
-      // Apart from the comparisons, which branch, so that compilers vectorise it.
+      // A separate loop without the comparisons, which branch, so that compilers vectorise it.
       float overlap[kRun];
       const int64_t count = std::min(kRun, around.right - x);
       for (int64_t i = 0; i < count; ++i) overlap[i] = overlaps.at(x + i);

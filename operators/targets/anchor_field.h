@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The anchors of an image, by group: those of one base box in all cells of one level. A group's
-// anchors that lie in the image, or that touch an object, are a rectangle of cells, so no list of
-// anchors is ever made and no object meets all of them.
+// The anchors of an image, by group. A group has the anchors of one base box in all cells of one
+// level. The anchors of a group that are inside the image, or that touch an object, are a rectangle
+// of cells. So no list of anchors is made, and no object is compared with all anchors.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ struct AnchorGroup {
   float stride;
   int64_t height, width;  // cells
   int64_t level;
-  int64_t first;  // number of its first anchor among all of the image
-  int64_t place;  // and among those of its level
+  int64_t first;  // index of the first anchor among all anchors of the image
+  int64_t place;  // index of the first anchor among all anchors of its level
 
   int64_t count() const { return height * width; }
   TargetBox anchor(int64_t cell) const;
 };
 
-// Base box by base box, level by level: threads that share the list out get alike work.
+// Groups are ordered by base box, then by level, so that the threads that share the list get
+// similar work.
 std::vector<AnchorGroup> groups_of(const AnchorTargetsAttrs& attrs);
 
 struct Cells {
@@ -33,19 +34,20 @@ struct Cells {
 
 struct ImageBounds {
   float height, width;
-  float straddle;  // -1: anchors may lie anywhere
+  float straddle;  // -1: anchors may be anywhere
 };
 Cells cells_inside(const AnchorGroup& group, const ImageBounds& image);
 
-// The overlap and the row of each anchor's best object, the first among equal ones. `best` and
-// `rows` are the group's, `highest[i]` the highest overlap of object i with the group.
+// Each anchor's best overlap and the row of its best object, the first among equal overlaps. Both
+// arrays belong to the group.
 struct GroupMatches {
   float* best;
   int32_t* rows;
 };
-inline constexpr float kBestAnchor = 2;  // as overlap, of anchors that are an object's best
+inline constexpr float kBestAnchor = 2;  // overlap assigned to the best anchors of an object
 
-// Looks at anchors inside `cells` only; others are left as they are.
+// Updates `matches` for anchors inside `cells` only. Returns the object's highest overlap with the
+// group.
 float match_object(const AnchorGroup& group, const Cells& cells, const TargetBox& object,
                    int32_t row, const GroupMatches& matches);
 // Sets the overlap of all anchors with exactly the overlap `highest` to kBestAnchor.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnchorTargets in three passes: overlaps of objects and anchors, by image and group of anchors;
-// each object's best anchors, by image; labels and targets, by image or by image and group. An
-// image and a group are one thread's, so the order of sums and ties is fixed.
+// each object's best anchors, by image; labels and targets, by image or by image and group. One
+// thread processes an image and group, so the order of sums and ties is fixed.
 #include "graph/random_stream.h"
 #include "operators/targets/anchor_field.h"
 #include "operators/targets/attributes.h"
@@ -66,7 +66,7 @@ class AnchorTargetsKernel final : public Kernel {
     int64_t objects, background;
   };
 
-  // The part of the workspace that belongs to an image.
+  // An image's part of the workspace.
   struct Space {
     Draw* draws;     // 2 * (foreground + sample)
     Counts* counts;  // by group
@@ -79,7 +79,7 @@ class AnchorTargetsKernel final : public Kernel {
   std::size_t counts_of_image() const { return attrs_.sample > 0 ? 0 : 2 * groups_.size(); }
   std::size_t highest_of_image() const { return groups_.size() * objects_; }
 
-  // Arrays in the order of their alignment, each over all images.
+  // Arrays are ordered by alignment; each array covers all images.
   Space space_of(std::byte* workspace, int64_t image) const {
     const auto images = static_cast<std::size_t>(images_), i = static_cast<std::size_t>(image);
     const std::size_t anchors = anchors_;
@@ -121,8 +121,8 @@ class AnchorTargetsKernel final : public Kernel {
               : 0.0F;
   }
 
-  // An object's best anchors are foreground whatever their overlap, if it has any. Only groups
-  // with the highest overlap are looked through again.
+  // Marks each object's best anchors, which are foreground for any overlap above 0. Only groups
+  // with the highest overlap are searched again.
   void mark(const KernelArgs& args, int64_t image) const {
     const Space space = space_of(args.workspace, image);
     const ImageTruth truth = truth_of(args, image);
@@ -139,7 +139,8 @@ class AnchorTargetsKernel final : public Kernel {
   }
 
   bool is_foreground(float best) const { return best >= attrs_.positive_overlap; }
-  // An image without objects is background.
+  // An anchor with a smaller overlap is background. In an image without objects every anchor is
+  // background.
   float background_below(const ImageTruth& truth) const {
     return any_object(truth) ? attrs_.negative_overlap : attrs_.positive_overlap;
   }

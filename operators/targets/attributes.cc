@@ -10,7 +10,7 @@ constexpr int64_t kMostCells = int64_t{1} << 20;    // along one side of a level
 constexpr int64_t kMostAnchors = int64_t{1} << 31;  // numbered by 31 bits in draws
 constexpr int64_t kMostSampled = int64_t{1} << 24;
 
-// Every box has a finite, positive area; so overlaps are never NaN.
+// Checks that every box has a finite, positive area, so overlaps are never NaN.
 void check_base_boxes(const std::vector<float>& boxes, int64_t level) {
   for (std::size_t i = 0; i + 3 < boxes.size(); i += 4) {
     const float area = (boxes[i + 2] - boxes[i]) * (boxes[i + 3] - boxes[i + 1]);

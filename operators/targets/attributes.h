@@ -7,13 +7,13 @@
 namespace lockstep {
 
 Attributes write_anchor_targets(const AnchorTargetsAttrs& attrs);
-// Throws unless the levels fit each other and the numbers make sense.
+// Throws unless the levels are consistent and the numbers are valid.
 AnchorTargetsAttrs read_anchor_targets(AttributeReader reader);
 
 Attributes write_proposal_targets(const ProposalTargetsAttrs& attrs);
 ProposalTargetsAttrs read_proposal_targets(AttributeReader reader);
 
-// Anchors a cell; all levels have equally many.
+// The number of anchors of a cell; equal for all levels.
 int64_t anchors_of_a_cell(const AnchorTargetsAttrs& attrs);
 int64_t anchors_of(const AnchorTargetsAttrs& attrs);  // of all levels
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing without repetition: every candidate of an image has a random key, and the smallest keys
-// are taken. A key depends on the seed, the step, the node, the image and the candidate alone, so
-// neither other candidates nor their order change it.
+// Sampling without replacement. Every candidate of an image has a random key, and the smallest keys
+// are selected. A key depends only on the seed, the step, the node, the image and the candidate.
+// Other candidates and their order do not change it.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace lockstep {
 
 struct Draw {
   uint64_t rank;  // key, then candidate
-  int64_t place;  // where the candidate is; the last criterion
+  int64_t place;  // index of the candidate; the last criterion
   friend auto operator<=>(const Draw&, const Draw&) = default;
 };
 
 class Draws {
  public:
-  // Images are told apart by 32 bits of their number.
+  // The low 32 bits of an image's number distinguish images.
   Draws(uint64_t seed, uint64_t step, uint64_t stream, int64_t image_number)
       : seed_(seed),
         stream_(stream_in_step(step, stream)),
@@ -43,7 +43,7 @@ class Draws {
   PhiloxBlock block_{};
 };
 
-// Keeps the smallest draws, in a room for twice as many.
+// Keeps the smallest draws, in a buffer for twice as many.
 class SmallestDraws {
  public:
   SmallestDraws(Draw* room, int64_t most) : room_(room), most_(most) {}
@@ -55,7 +55,7 @@ class SmallestDraws {
     if (count_ == 2 * most_) shrink(most_);
   }
 
-  // Keeps at most so many; their order is open.
+  // Keeps at most `most` draws, in unspecified order.
   void shrink(int64_t most) {
     most = std::min(most, most_);
     if (count_ <= most) return;
@@ -79,14 +79,14 @@ class SmallestDraws {
   Draw limit_{};
 };
 
-// The sample of one image: at most so many draws of foreground, the rest of background.
+// The sample of one image: a limited number of foreground draws, filled up with background draws.
 class SampleDraws {
  public:
   static std::size_t room(int64_t foreground, int64_t sample) { return 2 * (foreground + sample); }
   SampleDraws(Draw* room, int64_t foreground, int64_t sample)
       : foreground(room, foreground), background(room + 2 * foreground, sample), sample_(sample) {}
 
-  // Chooses, and sorts what was chosen.
+  // Selects the draws and sorts them.
   template <class Order>
   void finish(const Order& order) {
     foreground.shrink(sample_);

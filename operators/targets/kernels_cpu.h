@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the room, for its list.
+// The factories of the CPU kernels; targets_cpu.cc lists them.
 #pragma once
 
 #include <memory>

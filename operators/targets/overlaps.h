@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes, half-open, and how they lie to each other.
+// Half-open boxes, their areas and overlaps.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline TargetBox box_at(const float* boxes, int64_t row) {
 
 inline float area_of(const TargetBox& box) { return (box.x2 - box.x1) * (box.y2 - box.y1); }
 
-// True if its area is positive and finite; then so are its sides, and overlaps are never NaN.
+// True if the area is positive and finite. Then the sides are, too, and overlaps are never NaN.
 inline bool has_area(const TargetBox& box) {
   const float area = area_of(box);
   return box.x2 > box.x1 && box.y2 > box.y1 && area > 0 && std::isfinite(area);
@@ -38,8 +38,9 @@ inline float overlap_of(const TargetBox& a, const TargetBox& b) {
   return shared / (area_of(a) + area_of(b) - shared);
 }
 
-// The deltas that lead from one box to another: shifts of the centre in units of its size, and
-// logarithms of the growth, each times its weight. In double, since centres nearly cancel.
+// The deltas that transform one box into another: shifts of the centre relative to the box's size,
+// and logarithms of the growth, each times its weight. Computed in double, since centres nearly
+// cancel.
 inline std::array<float, 4> deltas_between(const TargetBox& from, const TargetBox& to,
                                            const std::array<float, 4>& weights) {
   const auto along = [](double from1, double from2, double to1, double to2) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProposalTargets, image by image: what each candidate is, which ones are drawn, their targets.
+// ProposalTargets, image by image: classifies candidates, samples them and computes their targets.
 #include "graph/random_stream.h"
 #include "operators/targets/attributes.h"
 #include "operators/targets/draws.h"
@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// In draws, proposals have the number of their source, true boxes that of their row from here on.
+// In draws, a proposal is numbered by its source, a true box by its row plus kFirstTruth.
 constexpr int64_t kFirstTruth = int64_t{1} << 31;
 
 class ProposalTargetsKernel final : public Kernel {
@@ -98,7 +98,7 @@ class ProposalTargetsKernel final : public Kernel {
     const ImageTruth truth = truth_of(args, image);
     const int64_t* sources = args.in[1].as<int64_t>() + image * proposals_;
     int64_t* matches = matches_of(args.workspace, image);
-    // A true box lies in a crowd region by right, and Detectron takes 0 for "no such rule".
+    // A true box may be inside a crowd region. Detectron uses 0 for "no such rule".
     constexpr float kAnyShare = 2;
     const float of_proposals = attrs_.crowd_overlap > 0 ? attrs_.crowd_overlap : kAnyShare;
     Draws draws(args.context.seed, args.context.step, stream_, args.in[5].as<int64_t>()[image]);

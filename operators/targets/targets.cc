@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnchorTargets (gt_boxes, gt_classes, gt_crowd, im_info, image_number) -> for each level
-//   sample > 0: places, labels, targets of the sampled anchors; draws from its stream by image
-//   sample = 0: labels, targets of all anchors; then, of all levels, counts
+// sample > 0: places, labels, targets of the sampled anchors; draws from its stream by image
+// sample = 0: labels, targets of all anchors; after all levels, counts
 // ProposalTargets (proposals, sources, gt_boxes, gt_classes, gt_crowd, image_number)
-//   -> rois, labels, targets, matches; draws from its stream by image
-// Neither has a body in standard operators, which draw no numbers by image and cannot repeat
-// a draw. No gradient flows through what they choose.
+// -> rois, labels, targets, matches; draws from its stream by image
+// Neither has a body in standard operators, which draw no numbers by image and cannot repeat a
+// draw. No gradient flows through the selection.
 #include "operators/targets/targets.h"
 
 #include "operators/kit/room.h"
@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-// The images and the places for true boxes of operands first, first + 1 and first + 2.
+// The number of images and the capacity for true boxes of operands first, first + 1 and first + 2.
 struct TruthSizes {
   Dim images, places;
 };

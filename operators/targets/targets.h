@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training targets of detectors: which anchors and proposals count in a loss, with which label and
-// which box deltas. A box is [x1, y1, x2, y2], half-open.
+// Training targets of detectors: the anchors and proposals that count in a loss, with their labels
+// and box deltas. A box is [x1, y1, x2, y2], half-open.
 //
-// True boxes come in a fixed number of places: gt_boxes [I, G, 4], gt_classes [I, G] of int64 (0
-// for an empty place), gt_crowd [I, G] of int64 (1 for a crowd region). image_number [I] of int64
-// names the image in random draws, so that samples do not depend on the replica that has the image.
+// True boxes have a fixed number of slots: gt_boxes [I, G, 4], gt_classes [I, G] of int64 (0 for an
+// empty slot), gt_crowd [I, G] of int64 (1 for a crowd region). image_number [I] of int64
+// identifies the image in random draws, so that samples do not depend on the replica that has the
+// image.
 #pragma once
 
 #include <vector>
@@ -19,8 +20,8 @@ struct TrueBoxes {
   Value boxes, classes, crowd;
 };
 
-// Anchors of one level of a pyramid: anchor a of cell (y, x) is base box a plus the stride times
-// (x, y, x, y). Its place is (a * height + y) * width + x.
+// Anchors of one level of a pyramid. Anchor a of cell (y, x) is base box a plus the stride times
+// (x, y, x, y). Its index is (a * height + y) * width + x.
 struct AnchorLevel {
   std::vector<float> anchors;  // base boxes, four numbers each
   int64_t stride = 16;
@@ -29,21 +30,21 @@ struct AnchorLevel {
 int64_t anchors_of(const AnchorLevel& level);
 
 struct AnchorTargetsAttrs {
-  std::vector<AnchorLevel> levels;  // all with equally many anchors a cell
+  std::vector<AnchorLevel> levels;  // all with the same number of anchors per cell
   float positive_overlap = 0.7F;
   float negative_overlap = 0.3F;
   float straddle = 0;  // pixels by which an anchor may leave its image; -1: any number
-  // Places of an image, over all levels, that count; of these at most `foreground` are objects'.
-  // sample = 0: every anchor counts.
+  // The number of anchors of an image, over all levels, that count; at most `foreground` of them
+  // belong to objects. sample = 0: every anchor counts.
   int64_t sample = 256;
   int64_t foreground = 128;
 };
 
 // gt boxes in input coordinates; im_info [I, 3]: height, width and scale of each image.
-struct SampledAnchors {  // of one level, foreground first, then by place
-  Value places;          // [I, sample] of int64; -1 in empty places
-  Value labels;          // [I, sample] of int64: 1, 0, or -1 in empty places
-  Value targets;         // [I, sample, 4]: zeros but for label 1
+struct SampledAnchors {  // of one level, foreground first, then by index
+  Value places;          // [I, sample] of int64; -1 in empty slots
+  Value labels;          // [I, sample] of int64: 1, 0, or -1 in empty slots
+  Value targets;         // [I, sample, 4]: zeros except for label 1
 };
 std::vector<SampledAnchors> sampled_anchor_targets(Graph& graph, const TrueBoxes& truth,
                                                    Value im_info, Value image_number,
@@ -52,7 +53,7 @@ std::vector<SampledAnchors> sampled_anchor_targets(Graph& graph, const TrueBoxes
 
 struct AllAnchors {  // of one level
   Value labels;      // [I, A, height, width] of int64: the class, 0 for background, -1 for neither
-  Value targets;     // [I, A * 4, height, width]: zeros but for objects
+  Value targets;     // [I, A * 4, height, width]: zeros except for objects
 };
 struct DenseAnchorTargets {
   std::vector<AllAnchors> levels;
@@ -64,23 +65,23 @@ DenseAnchorTargets dense_anchor_targets(Graph& graph, const TrueBoxes& truth, Va
 
 struct ProposalTargetsAttrs {
   int64_t sample = 512;      // RoIs of an image
-  int64_t foreground = 128;  // at most so many of them are objects
+  int64_t foreground = 128;  // limit on the RoIs that are objects
   float foreground_overlap = 0.5F;
   float background_high = 0.5F;  // background: best IoU in [low, high)
   float background_low = 0;
-  float crowd_overlap = 0.7F;  // a proposal with a larger share of its area in a crowd region is
-                               // neither
+  float crowd_overlap = 0.7F;  // a proposal with a larger fraction of its area in a crowd region is
+                               // neither foreground nor background
   std::vector<float> weights = {10, 10, 5, 5};  // of the deltas
 };
 struct SampledProposals {
-  Value rois;     // [I, sample, 4], foreground first; zeros in empty places
-  Value labels;   // [I, sample] of int64; 0 for background, -1 in empty places
-  Value targets;  // [I, sample, 4]: zeros but for objects
-  Value matches;  // [I, sample] of int64: the row of the object, -1 if none
+  Value rois;     // [I, sample, 4], foreground first; zeros in empty slots
+  Value labels;   // [I, sample] of int64; 0 for background, -1 in empty slots
+  Value targets;  // [I, sample, 4]: zeros except for objects
+  Value matches;  // [I, sample] of int64: the row of the object, -1 if there is none
 };
 // proposals [I, P, 4] and true boxes in picture coordinates. sources [I, P] of int64 identifies
-// each proposal in random draws; -1 marks an empty place. True boxes but crowd regions are
-// candidates, too.
+// each proposal in random draws; -1 marks an empty slot. True boxes are candidates, too, except
+// crowd regions.
 SampledProposals proposal_targets(Graph& graph, Value proposals, Value sources,
                                   const TrueBoxes& truth, Value image_number,
                                   const ProposalTargetsAttrs& attrs, const Site& site = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The true boxes of one image, as a kernel's operands give them.
+// The true boxes of one image, in a kernel's operands.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct ImageTruth {
   const int64_t* crowd;
   int64_t rows;
 
-  // Empty places and boxes without an area do not count.
+  // False for empty slots and boxes without an area.
   bool counts(int64_t row) const { return classes[row] > 0 && has_area(box_at(boxes, row)); }
   bool is_crowd(int64_t row) const { return crowd[row] != 0; }
   bool is_object(int64_t row) const { return counts(row) && !is_crowd(row); }
