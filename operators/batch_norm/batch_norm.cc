@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // y = scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
-// BatchNormalization (ONNX)  statistics given; with training_mode 1 the statistics of the batch
-// FusedBatchNorm (x, scale, bias, mean, variance, z) -> y  statistics given; in plans only
-// BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
-// -> y, new mean, new variance, saved mean, saved variance
-// BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
+//   BatchNormalization (ONNX)  statistics given; with training_mode 1 the statistics of the batch
+//   FusedBatchNorm (x, scale, bias, mean, variance, z) -> y  statistics given; in plans only
+//   BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
+//                           -> y, new mean, new variance, saved mean, saved variance
+//   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
 //
 // Fused attributes and operands occur in plans only (fuse_batch_norms). z, if present, is added to
 // y. Then with relu = 1 negative results become 0, and with low and high results are limited to low
@@ -15,7 +15,7 @@
 // channel, if the node that makes x computes them (fuse_convolutions). A kernel may ignore them.
 //
 // A running statistic becomes momentum * old + (1 - momentum) * the batch's statistic, with the
-// population variance, as in ONNX. PyTorch's momentum is one minus ours, and PyTorch keeps the
+// population variance, as in ONNX. PyTorch's momentum is 1 - momentum, and PyTorch keeps the
 // sample variance; both differences only affect predictions.
 #include "operators/batch_norm/batch_norm.h"
 

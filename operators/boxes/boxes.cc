@@ -102,7 +102,7 @@ std::vector<Op> boxes_ops() {
        .body = box_suppression_body,
        .signature =
            Signature{"Greedy non-maximum suppression: the best boxes [B, N, 4], none with a larger "
-                     "IoU with a better one; -1 in empty places.",
+                     "IoU with a better box; -1 in empty slots.",
                      {{"boxes"}, {"scores"}},
                      {{"indices", "I"}, {"count", "I"}},
                      {{"threshold", AttributeKind::number}, {"capacity", AttributeKind::integer}}},

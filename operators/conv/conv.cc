@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv      (x, w, bias) -> y
 // ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, left open by strides
-// ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise
-// Backward needs x and w only; the bias gradient is a standard ReduceSum.
-// FusedConv (x, w, bias, z) -> y, sums, squares   Conv, plus z, with relu = 1 then a ReLU, and the
-//                                                 sums of each channel of y and of their squares
-// FusedConvGradX (dy, w, z) -> dx + z
-// occur in plans only (fuse_convolutions, fuse_gradient_sums).
-// ConvTranspose (x, w, bias) -> y runs ConvGradX forwards; its gradients are a Conv and a ConvGradW
-// with data and gradient exchanged.
+// ConvGradW (x, dy)      -> dw   attribute kernel_shape: the kernel's sizes, left open by strides
+// The backward pass needs only x and w; the bias gradient is a standard ReduceSum.
+//
+// These operators occur in plans only (fuse_convolutions, fuse_gradient_sums):
+//   FusedConv (x, w, bias, z) -> y, sums, squares   Conv, plus z, then a ReLU if relu = 1; and the
+//                                                   sums of each channel of y and of its squares
+//   FusedConvGradX (dy, w, z) -> dx + z
+//
+// ConvTranspose (x, w, bias) -> y computes ConvGradX as its forward pass. Its gradients are a Conv
+// and a ConvGradW with data and gradient exchanged.
 #include "operators/conv/conv.h"
 
 #include <algorithm>
@@ -25,7 +27,7 @@ void check_group(const ConvAttrs& attrs) {
   check(attrs.group >= 1 && attrs.group <= kMost, "group is ", attrs.group);
 }
 
-// The result's shape, for data and a weight that match.
+// The shape of the result, for data and weights that match.
 Shape convolved(const ConvAttrs& attrs, const Shape& x, const Shape& w) {
   check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
         w.size());
@@ -43,7 +45,7 @@ Shape convolved(const ConvAttrs& attrs, const Shape& x, const Shape& w) {
   return y;
 }
 
-// Checks what ONNX does not: channel counts, bias length, groups.
+// Checks channel counts, bias length and groups, which ONNX does not check.
 void check_conv(Inference& inference, const ConvAttrs& attrs) {
   inference.require_ranked();
   inference.attributes.done();
@@ -66,7 +68,7 @@ void fused_conv_law(Inference& inference) {
     inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
 }
 
-// The shape with the sizes that strides leave open.
+// Appends the sizes that strides leave open to `shape`.
 Shape with_sizes(Shape shape, const char* attribute, const std::vector<int64_t>& sizes,
                  std::size_t dims) {
   check(sizes.size() + 2 == dims, attribute, " ", sizes, " has the wrong length, should have ",
@@ -113,7 +115,7 @@ void grad_w_law(Inference& inference) {
   inference.outputs[0] = {inference.input(0).dtype, dw};
 }
 
-// Sums over all dimensions but the channels.
+// Sums over all dimensions except the channels.
 Value bias_gradient(const GradientRequest& r) {
   std::vector<int64_t> axes{0};
   for (std::size_t i = 2; i < r.graph.shape(r.dy[0]).size(); ++i)
@@ -172,7 +174,7 @@ std::vector<Value> conv_transpose_gradient(const GradientRequest& r) {
   const int64_t group = reader.integer("group", 1);
   const Shape x = r.graph.shape(r.x(0));
   Window window = read_transposed(reader, x, r.graph.shape(r.x(1))).window;
-  // As a convolution from y to x, with end padding such that windows cover x exactly.
+  // The window of a convolution from y to x, with end padding such that windows cover x exactly.
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t y = r.graph.shape(r.y(0))[i + 2].size();
     window.pads[window.kernel.size() + i] =

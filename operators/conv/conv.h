@@ -19,8 +19,8 @@ struct ConvAttrs {
 ConvAttrs read_conv(AttributeReader& attributes);
 Attributes write_conv(const ConvAttrs& attrs);
 
-// FusedConv, which occurs in plans only. Its operands are a Conv's, and what is added to its
-// result.
+// The attributes of FusedConv, which occurs in plans only. Its operands are a Conv's operands and a
+// tensor that is added to the result.
 struct FusedConvAttrs {
   ConvAttrs conv;
   bool relu = false;  // applied to the sum
@@ -28,7 +28,7 @@ struct FusedConvAttrs {
 FusedConvAttrs read_fused_conv(AttributeReader& attributes);
 Attributes write_fused_conv(const FusedConvAttrs& attrs);
 
-// Operand and result numbers.
+// Indices of operands and results.
 struct ConvIn {
   enum : std::size_t { x, w, bias, z };  // z: of FusedConv
 };
@@ -46,13 +46,13 @@ struct ConvGradWIn {
 Value conv(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& attrs = {},
            const Site& site = {});
 
-// x [N, C, spatial..], w [C, M / group, kernel..], bias [M]: the transpose of a convolution, which
+// x [N, C, spatial..], w [C, M / group, kernel..], bias [M]: a transposed convolution, which
 // enlarges images.
 Value conv_transpose(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& attrs = {},
                      const Site& site = {});
 
 // The window of a ConvTranspose and its output's spatial sizes, which auto_pad or output_shape may
-// decide. Also reads the attributes that Conv lacks.
+// determine. Also reads the attributes that Conv lacks.
 struct TransposedWindow {
   Window window;
   std::vector<int64_t> output;
@@ -62,16 +62,17 @@ TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, co
 // Fuses convolutions with a following addition of a tensor of the same shape (in float32), a
 // following ReLU, or both.
 Rewritten fuse_convolutions(const Graph& graph, const Known& known);
-// The same in all precisions, and convolutions of 16-bit floats with the first sums of a following
-// batch norm, for devices with matrix units.
+// Like fuse_convolutions(), in all precisions. Also fuses convolutions of 16-bit floats with the
+// first sums of a following batch norm, for devices with tensor cores.
 Rewritten fuse_convolutions_and_sums(const Graph& graph, const Known& known);
 
-// Fuses gradients of convolutions by their data with a following sum with another gradient.
+// Fuses gradients of convolutions with respect to their data with a following sum with another
+// gradient.
 Rewritten fuse_gradient_sums(const Graph& graph, const Known& known);
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();
-// With `planned`, for plans for that GPU, which need not be here; they cannot run.
+// With `planned`, the kernels are for plans for a GPU that may be absent; they cannot run.
 std::vector<KernelEntry> conv_cuda(std::shared_ptr<const struct GpuProperties> planned = nullptr);
 
 }  // namespace lockstep

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a convolution of images in one group. Files that are compiled for one kind of
-// processor include this header, so nothing of the standard library may be used here. Nor may such
-// files call the functions below: the linker could give one processor's code to all.
+// The sizes of a convolution of images in one group. Files that are compiled for one kind of
+// processor include this header, so nothing of the standard library may be used here. These files
+// must not call the functions below, either: the linker could use one processor's code everywhere.
 #pragma once
 
 #include <cstdint>
 
 namespace lockstep {
 
-// One direction of the images. `hole` is the distance of a window's elements; the padding stands
-// before the image, the one behind it follows from the sizes.
+// One direction of the images. `hole` is the distance between a window's elements (dilation). `pad`
+// is the padding before the image; the padding after the image follows from the sizes.
 struct ConvAxis {
   int64_t image, result, window;
   int64_t step = 1, hole = 1, pad = 0;
@@ -20,7 +20,7 @@ struct Conv2d {
   ConvAxis down, across;
 
   int64_t taps() const { return down.window * across.window; }
-  // The elements of the input that a window sees.
+  // The number of input elements in a window.
   int64_t values() const { return inputs * taps(); }
 };
 

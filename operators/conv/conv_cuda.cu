@@ -33,7 +33,7 @@ Convolution convolution(const KernelRequest& request) {
   return convolution(request, p.pass, p.window, p.x, p.w, p.y);
 }
 
-// Matrix units need channels last.
+// Tensor cores need channels-last tensors.
 Layouts channels_last(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   Layouts layouts = row_major(request);
@@ -48,7 +48,7 @@ Layouts channels_last(const KernelRequest& request) {
   return layouts;
 }
 
-// An engine for the GPU that is planned for, or for the device it will run on, if that exists.
+// Chooses an engine for the planned GPU, or for the device that will run it, if the device exists.
 using Planned = std::shared_ptr<const GpuProperties>;
 std::shared_ptr<PaddingConvolution> chosen(const KernelRequest& request, const Planned& planned,
                                            const Convolution& c, const Epilogue& epilogue = {}) {
@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<PaddingConvolution>& own
   return make_kernel(run, own->describe(), own->workspace_bytes());
 }
 
-// A Conv, or a FusedConv.
+// Prepares a Conv or a FusedConv.
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request, const Planned& planned) {
   using In = ConvIn;
   using Out = ConvOut;
@@ -99,7 +99,7 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request, const Plann
   });
 }
 
-// The engine adds to what lies in dx, which is z if the plan gave both one place.
+// The engine adds to dx. dx aliases z if the plan permits; otherwise z is copied to dx first.
 std::unique_ptr<Kernel> prepare_fused_grad_x(const KernelRequest& request, const Planned& planned) {
   using In = ConvGradXIn;
   Convolution c = convolution(request);
@@ -111,7 +111,8 @@ std::unique_ptr<Kernel> prepare_fused_grad_x(const KernelRequest& request, const
   });
 }
 
-// From y, here operand x, back to x; the bias is added afterwards.
+// Computes the gradient with respect to x, with operand x in the role of dy; the bias is added
+// afterwards.
 std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request, const Planned& planned) {
   AttributeReader reader = request.attributes();
   const TensorDesc &x = request.in[0], &w = request.in[1], &y = request.out[0];

@@ -33,10 +33,10 @@ const CudnnApi& cudnn();
 
 void check_cudnn(cudnnStatus_t status, const char* what);
 
-// One per device, kept until the program ends.
+// The handle of the current device; one per device, kept until the program ends.
 cudnnHandle_t handle_of_current_device();
 
-// A descriptor of the graph API: created, filled, finalized.
+// A descriptor of the graph API: create it, set attributes, finalize it.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type) {

@@ -25,7 +25,7 @@ struct ChosenEngine {
 
 namespace {
 
-// Its work on the result, in words: "bias, ReLU".
+// The work on the convolution's result, in words: "bias, ReLU".
 std::string epilogue_text(const Convolution& c) {
   std::string text;
   for (auto [there, word] : {std::pair{c.bias, "bias"}, std::pair{c.addition, "addition"},
@@ -87,8 +87,9 @@ class Choice {
   CudnnEngines engines_;
 };
 
-// What was chosen last, for a network's equal convolutions, its replicas, and a plan's second look
-// at a node. Only the last ones are kept: images of ever new sizes must not fill the memory.
+// The recently chosen engines. A network's equal convolutions, its replicas, and a plan's second
+// pass over a node share them. Only the most recent choices are kept: images of ever new sizes must
+// not fill the memory.
 std::shared_ptr<const ChosenEngine> remembered(const std::string& key,
                                                const std::function<ChosenEngine()>& make) {
   constexpr std::size_t kMost = 512;

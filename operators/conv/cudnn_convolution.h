@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-// x [N, C, spatial..], w [M, C / group, kernel..], y [N, M, spatial..], all row-major or all with
-// their second dimension innermost; one entry for each spatial dimension.
+// x [N, C, spatial..], w [M, C / group, kernel..], y [N, M, spatial..]. All are row-major, or all
+// are channels-last. The vectors have one entry for each spatial dimension.
 struct Convolution {
   ConvPass pass = ConvPass::forward;
   DType type = DType::float32;
@@ -23,12 +23,12 @@ struct Convolution {
   Dims x, w, y;
   Dims strides, dilations, pads_before, pads_after;
   bool tf32 = false;  // KernelRequest::tf32
-  bool adds = false;  // grad_x: adds to the numbers that are in x
-  // A forward convolution's work on its result, in this order.
+  bool adds = false;  // grad_x: adds to the existing values of x
+  // The work of a forward convolution on its result, in this order.
   bool bias = false;        // adds a number for each channel
   bool addition = false;    // adds z, which has y's shape and layout
   bool relu = false;        // replaces negative results by 0
-  bool statistics = false;  // sums each channel, and its squares, in float32
+  bool statistics = false;  // sums each channel and its squares, in float32
 
   bool only_convolves() const { return !bias && !addition && !relu && !statistics; }
 };
@@ -39,41 +39,42 @@ struct ConvolutionData {
   void *sums = nullptr, *squares = nullptr;
 };
 
-// The work on a convolution's result, for engines that only convolve.
+// The work on a convolution's result, for engines that only compute the convolution.
 struct Epilogue {
   std::function<void(cudaStream_t, const ConvolutionData&, void* workspace)> run;
   std::size_t workspace_bytes = 0;
 };
 
-// The key of a choice for that GPU: equal texts mean equal engines.
+// The key of an engine choice for a GPU: equal texts mean equal engines.
 std::string problem_text(const Convolution& convolution, const std::string& gpu);
 
 class EngineChoices;
 
-// The GPU that an engine is chosen for: the current device, or one that need not be here. With
-// neither none is chosen.
+// The GPU to choose an engine for: the current device, or a planned GPU that may be absent. With
+// neither, no engine is chosen.
 struct ConvolutionGpu {
   bool is_here = false;
   std::shared_ptr<const GpuProperties> planned = nullptr;
 };
 
-// One of the three tensors is computed from the two others.
+// Computes one of the three tensors from the other two.
 class CudnnConvolution {
  public:
-  // The engine is chosen now: the first of CudnnEngines::all() (operators/conv/cudnn_engines.h)
-  // that cuDNN makes; the fastest one if engines are timed (operators/conv/engine_choices.h). Equal
-  // convolutions for one GPU share an engine. Engines that leave the epilogue are for those who
-  // give one. Throws Unsupported if there is no engine.
+  // Chooses the engine: the first of CudnnEngines::all() (operators/conv/cudnn_engines.h) for which
+  // cuDNN makes a plan, or the fastest if engines are timed (operators/conv/engine_choices.h).
+  // Equal convolutions for one GPU share an engine. Engines without the epilogue are considered
+  // only if `epilogue` is given. Throws Unsupported if there is no engine.
   CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& gpu,
                    Epilogue epilogue = {});
-  // With these choices instead of the process's; null: nothing is timed.
+  // Uses `choices` instead of the process's choices; null: engines are not timed.
   CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& gpu, Epilogue epilogue,
                    EngineChoices* choices);
   ~CudnnConvolution();
 
   std::size_t workspace_bytes() const;
   std::string describe() const;
-  // On the current device only: an engine for a GPU that is not here cannot run, nor can none.
+  // Runs on the current device. Throws if the engine was chosen for an absent GPU or not chosen at
+  // all.
   void run(cudaStream_t stream, const ConvolutionData& data, void* workspace);
 
  private:
@@ -83,7 +84,7 @@ class CudnnConvolution {
   std::shared_ptr<const struct ChosenEngine> chosen_;
 };
 
-// Throws cuDNN's objection to it, if any; needs the library, but no GPU.
+// Throws cuDNN's error if it rejects the convolution. Needs the library, but no GPU.
 void describe_to_cudnn(const Convolution& convolution);
 
 bool cudnn_is_there();

@@ -27,7 +27,7 @@ struct CudnnQuestion {
 
 namespace {
 
-// Earlier versions of cuDNN 9 have no name for it.
+// Earlier versions of cuDNN 9 lack this enumerator.
 constexpr auto kStrictNan = static_cast<cudnnBackendNumericalNote_t>(9);
 
 Convolution without_epilogue(Convolution c) {
@@ -44,8 +44,8 @@ std::set<Note> notes_of(const Descriptor& engine, cudnnBackendAttributeName_t na
   return {notes, notes + count};
 }
 
-// A filter of a depthwise convolution sees one channel, so there are no sums over channels, which
-// is what tensor cores make.
+// False for a depthwise convolution: its filters see one channel, so there are no sums over
+// channels for tensor cores.
 bool asks_for_tensor_cores(const Convolution& c) {
   const bool depthwise = c.w[1] == 1 && c.x[1] > 1;
   return (c.type != DType::float32 || c.tf32) && !depthwise;
@@ -79,15 +79,15 @@ std::string text_of_knobs(const Descriptor& configuration) {
 
 CudnnGpu::CudnnGpu() : name_(name_of_current_device()), handle_(handle_of_current_device()) {}
 
-// Without the driver's library, cuDNN does not offer engines that it compiles at run time; without
-// a driver, the library that the toolkit has for linking will do.
+// Without the driver's library, cuDNN does not offer engines that it compiles at run time. Without
+// a driver, the toolkit's stub library is sufficient.
 CudnnGpu::CudnnGpu(const GpuProperties& planned) : name_(planned.name) {
   static const SharedLibrary driver(
       "CUDA's driver", {"libcuda.so.1", "libcuda.so", "/usr/local/cuda/lib64/stubs/libcuda.so"});
   properties_.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties_->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                    static_cast<int64_t>(planned.json.size()), planned.json.data());
-  check(properties_->finishes(), "cuDNN does not take the properties of an ", planned.name, " (",
+  check(properties_->finishes(), "cuDNN rejects the properties of an ", planned.name, " (",
         planned.source, ")");
 }
 
@@ -119,7 +119,7 @@ CudnnEngines::CudnnEngines(const Convolution& c, const CudnnGpu& gpu, bool alone
     : gpu_(gpu), exact_(c.type == DType::float32 && !c.tf32) {
   ask(c, false);
   if (alone && !c.only_convolves()) ask(without_epilogue(c), true);
-  // Stable: the heuristics' order decides between engines that are alike in all of this.
+  // A stable sort: the heuristics' order decides between engines of equal rank.
   auto rank = [wants = asks_for_tensor_cores(c)](const CudnnEnginePtr& engine) {
     const bool compiles_epilogue = engine->compiles && !engine->does.only_convolves();
     return std::tuple(wants && !engine->tensor_cores, engine->fallback, compiles_epilogue);

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// The GPU that engines are asked for: the current device, or one that need not be here.
+// The GPU that engines are chosen for: the current device, or a GPU that may be absent.
 class CudnnGpu {
  public:
   CudnnGpu();
@@ -22,8 +22,8 @@ class CudnnGpu {
 
   const std::string& name() const { return name_; }
   bool is_here() const { return handle_ != nullptr; }
-  std::string json() const;  // its properties, as the second constructor takes them
-  // For each kind of descriptor its own way of naming the GPU.
+  std::string json() const;  // its properties, as the second constructor reads them
+  // Each kind of descriptor has a different way to specify the GPU.
   void set_graph(Descriptor& graph) const;
   void set_heuristics(Descriptor& heuristics) const;
   void set_plan(Descriptor& plan) const;
@@ -42,8 +42,8 @@ struct CudnnEngine {
   std::string name;  // number and knobs, "62:2=4,13=0"; "alone/62:.." if it leaves an epilogue
   int64_t number = 0;
   bool tensor_cores = false;
-  bool fallback = false;  // proposed for what no other engine can do
-  bool compiles = false;  // its kernels at run time, which takes a second
+  bool fallback = false;  // proposed for convolutions that no other engine supports
+  bool compiles = false;  // compiles its kernels at run time, which takes a second
   bool leaves_epilogue = false;
 };
 
@@ -55,28 +55,28 @@ struct CudnnPlan {
   std::size_t workspace = 0;
 };
 
-// ResNet-50's largest is 0.2 GiB for 256 images; an engine that pads channels can want more than a
-// GPU has.
+// ResNet-50's largest workspace is 0.2 GiB for 256 images. An engine that pads channels can need
+// more memory than a GPU has.
 constexpr std::size_t kMostWorkspace = std::size_t{4} << 30U;
 
 class CudnnEngines {
  public:
-  // Asks for the whole convolution and, if `alone`, for engines that leave its epilogue.
+  // Queries engines for the whole convolution and, if `alone`, engines that leave its epilogue.
   CudnnEngines(const Convolution& convolution, const CudnnGpu& gpu, bool alone);
 
-  // Those that round no further than the operands are, are deterministic and keep NaNs. Best first:
-  // on tensor cores, if the convolution asks for them; then not as a fallback; then without an
-  // epilogue that is compiled at run time, which may be slower than ours; then leaving nothing;
-  // then in the heuristics' order.
+  // The engines that round no further than the operands are rounded, are deterministic and keep
+  // NaNs. Best first: engines on tensor cores, if the convolution can use them; then engines that
+  // are not a fallback; then engines without an epilogue compiled at run time, which may be slower
+  // than Lockstep's; then engines that leave no epilogue; then the heuristics' order.
   const std::vector<CudnnEnginePtr>& all() const { return all_; }
-  // Null if there is none of that name.
+  // Null if no engine has this name.
   CudnnEnginePtr named(const std::string& name) const;
-  // Made for engines that are timed or taken only, since that may compile kernels. Empty if cuDNN
-  // makes none, or if its workspace is larger than kMostWorkspace; refusals() then counts the
-  // reason. For a GPU that is not here compiled kernels cannot be loaded: cuDNN is not asked for
-  // such a plan, whose workspace is unknown.
+  // Makes a plan. Called only for engines that are timed or used, since it may compile kernels.
+  // Empty if cuDNN makes no plan, or if the workspace is larger than kMostWorkspace; refusals()
+  // then counts the reason. Compiled kernels cannot be loaded for an absent GPU: no such plan is
+  // requested, and its workspace is unknown.
   std::optional<CudnnPlan> plan_of(const CudnnEnginePtr& engine);
-  // Engines that were proposed and not taken: "3 not deterministic, 1 ..", or "".
+  // The engines that were proposed and refused: "3 not deterministic, 1 ..", or "".
   std::string refusals() const;
 
  private:

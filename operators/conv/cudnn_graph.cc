@@ -12,7 +12,7 @@ constexpr TypeName<cudnnDataType_t> kTypes[] = {{DType::float32, CUDNN_DATA_FLOA
                                                 {DType::bfloat16, CUDNN_DATA_BFLOAT16}};
 cudnnDataType_t type_of(DType type) { return name_in(kTypes, type, "cuDNN"); }
 
-// The strides of each dimension, in elements.
+// The stride of each dimension, in elements.
 Dims strides_of(const Dims& dims, bool channels_last) {
   std::vector<std::size_t> from_the_fastest;
   if (channels_last) from_the_fastest.push_back(1);
@@ -41,7 +41,7 @@ Descriptor geometry(const Convolution& c) {
   return made;
 }
 
-// The attribute names of one kind of convolution.
+// The attribute names for one pass of a convolution.
 struct Names {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t geometry, x, w, y, alpha, beta;
@@ -146,12 +146,12 @@ class Operations {
         .set(names.x, x)
         .set(names.w, w)
         .set(names.y, y)
-        .set(names.alpha, 1.0F)  // a float, as sums are; as a double most engines take 1 for 0
+        .set(names.alpha, 1.0F)  // a float, as sums are; with a double most engines use 0 for 1
         .set(names.beta, c_.adds ? 1.0F : 0.0F);
     add(operation);
   }
 
-  // Element by element: y = x + b, or y = relu(x).
+  // Computes y = x + b or y = relu(x), element by element.
   void apply(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b,
              const Descriptor& y) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
@@ -168,7 +168,7 @@ class Operations {
     add(operation);
   }
 
-  // Per channel: the sum, and the sum of squares.
+  // Computes each channel's sum and sum of squares.
   void add_up(const Descriptor& y) {
     const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;

@@ -15,10 +15,11 @@ struct DnnOperations {
   std::vector<Descriptor> operations;
 };
 
-// Intermediate results of fused operations use virtual tensors, never written to memory.
+// The operations of a convolution. Intermediate results of fused operations are virtual tensors,
+// which are never written to memory.
 DnnOperations operations_of(const Convolution& convolution);
 
-// The addresses of those operations' tensors.
+// The addresses of the operations' tensors.
 Descriptor pointers_to(const Convolution& convolution, const ConvolutionData& data,
                        void* workspace);
 

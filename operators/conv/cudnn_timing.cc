@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Numbers in (-1, 1). A GPU multiplies zeroes faster, since it then stays cooler.
+// Random numbers in (-1, 1). A GPU multiplies zeros faster, because it stays cooler.
 template <class T>
 std::vector<std::byte> random_numbers() {
   constexpr std::size_t kCount = 1U << 16U;
@@ -30,7 +30,7 @@ std::vector<std::byte> random_numbers(DType type) {
   return with_floating(type, []<class T>() { return random_numbers<T>(); });
 }
 
-// A convolution's operands and results.
+// Buffers for a convolution's operands and results.
 struct OwnMemory {
   std::vector<std::byte> numbers;
   DeviceBuffer x, w, y, bias, z, sums, squares;
@@ -55,7 +55,8 @@ struct OwnMemory {
   static std::size_t of_channels(const Convolution& c) { return c.y[1] * sizeof(float); }
 };
 
-// Empty if cuDNN accepts the engine but cannot run it, or if its workspace is more than there is.
+// Empty if cuDNN accepts the engine but cannot run it, or if there is not enough memory for its
+// workspace.
 std::optional<double> seconds_of(const CudnnPlan& plan, const ConvolutionData& data,
                                  const Epilogue& epilogue) {
   return seconds_if_it_runs(std::max(plan.workspace, epilogue.workspace_bytes),
@@ -81,7 +82,7 @@ FastestEngine fastest_of(CudnnEngines& engines, const Convolution& c, const Epil
   const OwnMemory memory(c);
   FastestEngine found;
   double best = 0;
-  int timed[2] = {};  // engines that do everything, and that do not
+  int timed[2] = {};  // engines that include the epilogue, and engines that leave it
   for (const CudnnEnginePtr& engine : engines.all()) {
     int& alike = timed[engine->leaves_epilogue];
     if (alike == most) continue;

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-// The addresses of a convolution's tensors are `data`'s.
+// Runs a plan on the tensors of `data`.
 void run_plan(const CudnnPlan& plan, cudaStream_t stream, const ConvolutionData& data,
               void* workspace);
 
@@ -15,8 +15,8 @@ struct FastestEngine {
   int timed = 0;  // the number of engines that ran
 };
 
-// Of the first `most` engines that do everything, and as many that leave the epilogue, the fastest
-// one, timed on its own memory together with what it leaves. Throws if none runs.
+// Times the first `most` engines that include the epilogue and the first `most` that leave it,
+// together with the epilogue, on private buffers. Returns the fastest. Throws if none runs.
 FastestEngine fastest_of(CudnnEngines& engines, const Convolution& convolution,
                          const Epilogue& epilogue, int most);
 

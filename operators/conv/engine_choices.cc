@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// "62", "62:2=4,13=0" or "alone/62:2=4".
+// True for "62", "62:2=4,13=0" or "alone/62:2=4".
 bool is_engine(const std::string& text) {
   static const std::regex form("(alone/)?[0-9]+(:[0-9]+=-?[0-9]+(,[0-9]+=-?[0-9]+)*)?");
   return std::regex_match(text, form);

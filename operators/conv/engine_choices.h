@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine choices, for kernels with several engines that differ in speed and in last bits. Each
-// choice is timed once and kept in a file, so that a later run with that file gives the same bits.
-// Lines of the file: the engine's name, and its problem.
+// Engine choices for kernels with several engines that differ in speed and in last bits. Each
+// choice is timed once and stored in a file, so that a later run with the file gives the same bits.
+// A line of the file has the engine's name and its problem.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace lockstep {
 
 class EngineChoices {
  public:
-  // Reads the file if it exists. Throws naming an invalid line. Of several processes only one
-  // `writes`; the others keep what they chose to themselves.
+  // Reads the file if it exists. Throws for an invalid line and names the line. Only one of several
+  // processes `writes`; the choices of the other processes are not stored.
   explicit EngineChoices(std::string path, bool writes = true);
 
   const std::string& path() const { return path_; }
@@ -29,8 +29,8 @@ class EngineChoices {
   std::map<std::string, std::string> choices_;
 };
 
-// The choices in the file LOCKSTEP_ENGINES, which rank 0 writes; null if that is not set: nothing
-// is timed.
+// The choices in the file LOCKSTEP_ENGINES, which rank 0 writes. Null if the variable is not set:
+// engines are not timed.
 EngineChoices* engine_choices();
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a FusedConv does besides convolving.
+// The work of a FusedConv besides the convolution.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct ConvEpilogue {
   bool statistics = false;  // sums of each channel's elements, and of their squares
 };
 ConvEpilogue read_epilogue(const KernelRequest& request);
-// ", bias, addition, ReLU": what there is of it.
+// The enabled parts, ", bias, addition, ReLU".
 std::string text_of(const ConvEpilogue& epilogue);
 
-// Wishes z, if there is one, in the result's layout.
+// Prefers the result's layout for z, if there is a z.
 void lay_z_as_result(const KernelRequest& request, Layouts& layouts);
-// Throws Unsupported if z lies otherwise.
+// Throws Unsupported if z has another layout than the result.
 void check_z_lies_as_result(const KernelRequest& request);
 
 }  // namespace lockstep

@@ -36,14 +36,14 @@ class WithEpilogue final : public Kernel {
   std::size_t reordered_bytes() const override { return convolution_->reordered_bytes(); }
   std::string describe() const override {
     ConvEpilogue after = does_;
-    after.bias = false;  // it is the convolution's
+    after.bias = false;  // the convolution adds the bias
     return convolution_->describe() + text_of(after);
   }
 
  private:
   static T masked(T x) { return x < 0 ? T() : x; }  // NaN stays NaN
 
-  // One pass over the result.
+  // Makes one pass over the result.
   template <class Change>
   void finish(const Change& change) const {
     parallel_for(y_.places(), kGrain, threads_, [&](int64_t begin, int64_t end) {
@@ -53,7 +53,7 @@ class WithEpilogue final : public Kernel {
     });
   }
 
-  // y lies as [images, blocks, plane, block].
+  // y has the layout [images, blocks, plane, block].
   void add_up(const T* y, float* sums, float* squares) const {
     const int64_t channels = y_.dims[1], block = y_.block();
     const int64_t blocks = (channels + block - 1) / block;
@@ -81,7 +81,7 @@ class WithEpilogue final : public Kernel {
   int threads_;
 };
 
-// The convolution writes to the workspace, since the result may lie over z.
+// The convolution writes to the workspace, since the result may alias z.
 template <class T>
 class WithAddition final : public Kernel {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work on a convolution's result, for engines that only convolve.
+// The work on a convolution's result, for engines that only compute the convolution.
 #pragma once
 
 #include "operators/conv/cudnn_convolution.h"
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// y[n, c, ..] += bias[c], then z[n, c, ..] is added, then negative values become 0; kCount
-// neighbours at once, of one channel or of consecutive ones.
+// y[n, c, ..] += bias[c], then z[n, c, ..] is added, then negative values become 0. Computes kCount
+// neighbours at once, of one channel or of consecutive channels.
 template <class T, int kCount>
 struct BiasAddRelu {
   int64_t step, channels;  // elements between channels

@@ -12,10 +12,10 @@
 namespace lockstep {
 namespace {
 
-// What follows a convolution, as node numbers; -1: none.
+// The nodes after a convolution that are fused, as node indices; -1: none.
 struct Tail {
   int convolution, addition = -1, relu = -1;
-  Value z{};  // what is added
+  Value z{};  // the addend
 };
 
 class ConvFusion {
@@ -43,7 +43,7 @@ class ConvFusion {
   }
 
  private:
-  // The convolution that makes a value.
+  // The index of the convolution that makes a value; -1 if no convolution does.
   int convolution_behind(Value value, const Node& user) const {
     const auto maker = from_.producer(value);
     if (!maker || maker->type() != "Conv" || !maker->domain().empty() ||
@@ -55,7 +55,7 @@ class ConvFusion {
     return from_.consumers(value).size() > 1 || known_.contains(from_.name(value));
   }
 
-  // Stands where its last node stood: there z exists, too.
+  // Records a fusion. The fused node replaces the last node of the tail, where z exists, too.
   void keep(const Tail& tail) {
     for (int node : {tail.convolution, tail.addition, tail.relu}) gone_.insert(node);
     tails_[std::max(tail.addition, tail.relu)] = tail;
@@ -76,12 +76,12 @@ class ConvFusion {
     if (!gone_.contains(node.index())) keep_sum(node, -1);
   }
 
-  // Of two convolutions that meet the later one adds what the other made.
+  // If two convolutions meet in a sum, the later convolution adds the earlier convolution's result.
   void keep_sum(const Node& sum, int relu) {
     if (sum.type() != "Add" || !sum.domain().empty()) return;
     const Value a = sum.inputs()[0], b = sum.inputs()[1];
     if (from_.shape(a) != from_.shape(b)) return;
-    // CPUs that convolve 16-bit floats in float32 would round once what others round twice.
+    // CPUs that convolve 16-bit floats in float32 would round once where other devices round twice.
     if (!on_gpu_ && from_.dtype(a) != DType::float32) return;
     const int of_a = others_see(a) ? -1 : convolution_behind(a, sum);
     const int of_b = others_see(b) ? -1 : convolution_behind(b, sum);
@@ -89,8 +89,8 @@ class ConvFusion {
     if (convolution >= 0) keep({convolution, sum.index(), relu, of_a > of_b ? b : a});
   }
 
-  // Only convolutions of 16-bit floats can fuse this, and at 16 bits squares of a large mean leave
-  // enough of the variance.
+  // Only convolutions of 16-bit floats can fuse the sums. With 16-bit inputs, squares of a large
+  // mean leave enough precision for the variance.
   void find_norm(const Node& node) {
     if (node.type() != "BatchNormTrain" || node.domain() != kOwnDomain ||
         node.inputs().size() > BatchNormIn::z + 1)
@@ -171,11 +171,11 @@ class ConvFusion {
   const Graph& from_;
   const std::set<std::string>& known_;
   const bool on_gpu_;
-  std::map<int, Tail> tails_;                    // by the place of the fused node
-  std::map<int, int> convolution_of_norm_;       // numbers of nodes
+  std::map<int, Tail> tails_;                    // by the position of the fused node
+  std::map<int, int> convolution_of_norm_;       // by the index of the batch norm
   std::set<int> gone_;                           // nodes fused into others
   std::set<int> measured_;                       // convolutions
-  std::map<int, std::pair<Value, Value>> sums_;  // by the convolution's number
+  std::map<int, std::pair<Value, Value>> sums_;  // by the index of the convolution
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 namespace lockstep {
 namespace {
 
-// The sum of two gradients of one value, of which a ConvGradX makes one.
+// The sum of two gradients of one value; a ConvGradX makes one of them.
 struct Meeting {
-  int convolution, sum;  // numbers of nodes
+  int convolution, sum;  // node indices
   Value other;
 };
 
@@ -30,7 +30,7 @@ class SumFusion {
   }
 
  private:
-  // The number of the ConvGradX that makes a value for the sum alone, or -1.
+  // The index of the ConvGradX that makes a value only for the sum, or -1.
   int convolution_behind(Value value, const Node& sum) const {
     const auto maker = from_.producer(value);
     const bool is_convolution = maker && maker->type() == "ConvGradX" &&
@@ -39,7 +39,8 @@ class SumFusion {
     return is_convolution && !others_see ? maker->index() : -1;
   }
 
-  // Of two convolutions the later one adds to what the other made.
+  // If two convolutions meet in a sum, the later convolution adds to the earlier convolution's
+  // result.
   void find(const Node& sum) {
     if (sum.type() != "Sum" || !sum.domain().empty() || sum.inputs().size() != 2) return;
     const Value a = sum.inputs()[0], b = sum.inputs()[1];
@@ -79,7 +80,7 @@ class SumFusion {
 
   const Graph& from_;
   const std::set<std::string>& known_;
-  std::map<int, Meeting> meetings_;  // by the place of the fused node
+  std::map<int, Meeting> meetings_;  // by the position of the fused node
   std::set<int> gone_;
 };
 

@@ -10,14 +10,14 @@
 namespace lockstep {
 namespace {
 
-// Those in which GPUs since sm_80 differ; the others are equal in all of them.
+// The properties in which GPUs since sm_80 differ; all other properties are equal.
 struct Figures {
   const char* key;
   const char* name;
   const char* source;
   int capability;  // 900: sm_90
   int multiprocessors;
-  int64_t memory, cache, shared_of_block;  // bytes; shared: the most that a block may ask for
+  int64_t memory, cache, shared_of_block;  // bytes; shared: the most shared memory of a block
   int clock, memory_clock;                 // kHz
 };
 constexpr Figures kKnown[] = {{"h200", "NVIDIA H200", "known properties", 900, 132, 150754820096,

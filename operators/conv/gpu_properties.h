@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that need not be here: cuDNN chooses engines by a GPU's properties alone.
+// GPUs that may be absent: cuDNN chooses engines by a GPU's properties only.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 namespace lockstep {
 
 struct GpuProperties {
-  std::string name;    // as CUDA calls it: "NVIDIA H200"
+  std::string name;    // CUDA's name: "NVIDIA H200"
   std::string source;  // of the properties
-  std::string json;    // what cuDNN wants to know
+  std::string json;    // the properties that cuDNN needs
 };
 
-// The GPUs whose properties are known by a short name: "h200".
+// The short names of the GPUs with known properties: "h200".
 std::vector<std::string> known_gpus();
 
-// A known GPU, or one whose properties `lockstep doctor --device-properties` wrote to that file.
-// Throws naming what is known, or the field that the file lacks.
+// A known GPU, or a GPU with properties in a file written by `lockstep doctor --device-properties`.
+// Throws with a list of the known GPUs, or with the field that the file lacks.
 GpuProperties gpu_named(const std::string& name_or_file);
 
 }  // namespace lockstep

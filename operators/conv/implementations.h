@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-// A method, for some of the passes and types.
+// A method for some of the passes and types.
 struct ConvImplementation {
   std::vector<ConvPass> passes;
   Refusal types;
-  Candidate candidate;   // takes a Conv, a FusedConv or a gradient, as its request has it
-  bool is_exact = true;  // sums products of the operands themselves, see KernelRequest::exact
-  bool adds = false;     // makes a FusedConvGradX's addition
+  Candidate candidate;   // accepts a Conv, a FusedConv or a gradient
+  bool is_exact = true;  // sums products of the unchanged operands, see KernelRequest::exact
+  bool adds = false;     // supports the addition of a FusedConvGradX
 };
 
 const std::vector<ConvImplementation>& conv_implementations();

@@ -18,7 +18,7 @@ std::string is_not_exact(const KernelRequest& request) {
   return request.exact ? "is not exact" : "";
 }
 
-// A candidate for what the implementation states in data.
+// The implementation's candidate, with the refusals that the implementation states as data.
 Candidate candidate_of(const ConvImplementation& implementation) {
   Candidate candidate = implementation.candidate;
   std::vector<Refusal> refusals{implementation.types};
@@ -28,7 +28,7 @@ Candidate candidate_of(const ConvImplementation& implementation) {
   return candidate;
 }
 
-// Makes a FusedConvGradX of an implementation's ConvGradX.
+// Makes a FusedConvGradX from an implementation's ConvGradX.
 Candidate adding(Candidate candidate) {
   candidate.prepare = [convolves = candidate.prepare](const KernelRequest& request) {
     return with_addition(convolves(request), request);
@@ -53,8 +53,8 @@ std::vector<Candidate> candidates_for(ConvPass pass, bool adds = false) {
 
 }  // namespace
 
-// Methods for bfloat16 come behind methods for float32: a refusal for the type alone is not named
-// as the reason of steps in float32 (plan --why).
+// Methods for bfloat16 follow methods for float32. A refusal because of the type is then not
+// reported as the reason for steps in float32 (plan --why).
 const std::vector<ConvImplementation>& conv_implementations() {
   static const std::vector<ConvImplementation> all = [] {
     std::vector<ConvImplementation> list;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions whose padding differs before and behind the images. For exact float32, cuDNN 9.19
-// chooses an engine whose gradients of filters are wrong there (on an H200: 3x3 filters in steps
-// of 2, padded behind). So the images are padded in memory, and the convolution pads nothing; in
-// all precisions, since engines of others could not be tried at every size.
+// Convolutions with different padding before and after the images. For exact float32, cuDNN 9.19
+// chooses an engine that computes wrong gradients of filters in this case (on an H200: 3x3 filters
+// with strides of 2, padded at the end). So the images are padded in memory, and the convolution
+// has no padding. This applies to all precisions, since engines for the others could not be tested
+// at every size.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@ struct ImagesWithin {
     for (int d = 0; d < dims; ++d) count *= larger[d];
     return count;
   }
-  // The place in the images of the larger ones' place; -1: in the padding.
+  // The offset in the images of an offset in the padded images; -1: in the padding.
   __device__ int64_t place(int64_t of_larger) const {
     int64_t place = 0, stride = 1;
     for (int d = dims - 1; d >= 0; --d) {
@@ -77,7 +78,7 @@ struct CropImages {
 
 class PaddingConvolution {
  public:
-  // `choose` makes the convolution that cuDNN is asked for.
+  // `choose` makes the convolution that cuDNN computes.
   template <class Choose>
   PaddingConvolution(const Convolution& c, const Choose& choose)
       : convolution_(c), images_(c), own_(choose(asked())) {}

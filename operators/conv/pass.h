@@ -3,7 +3,7 @@
 
 namespace lockstep {
 
-// Of a convolution: its result, or the gradient of its input or of its filters.
+// The passes of a convolution: its result, or the gradient of its input or of its filters.
 enum class ConvPass { forward, grad_x, grad_w };
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution as its implementations are asked for it, in any of its passes.
+// The description of a convolution, in any of its passes, that implementations receive.
 #pragma once
 
 #include "operators/conv/conv2d.h"
@@ -23,7 +23,7 @@ struct ConvProblem {
   int threads;
 
   bool is_of_images() const { return x.dims.size() == 4; }
-  // For convolutions of images.
+  // Valid for convolutions of images only.
   Conv2d conv2d() const;
 };
 

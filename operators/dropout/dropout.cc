@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dropout (x, ratio, training_mode) -> y, mask     draws from its stream (graph/random_stream.h)
-// DropoutGrad (dy, ratio, training_mode) -> dx     repeats the draws
+//   DropoutGrad (dy, ratio, training_mode) -> dx   repeats the draws
 #include "operators/dropout/dropout.h"
 
 #include "graph/random_stream.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images as bytes, which a network's first nodes turn into floats. Plans replace these nodes by one
 // node:
-// ByteTable (x, table) -> y   y[n, c, ..] = table[c, x[n, c, ..]]
-// x: uint8; table: floats of any width, [C, 256], or [1, 256] for all channels; y: the table's type
+//   ByteTable (x, table) -> y   y[n, c, ..] = table[c, x[n, c, ..]]
+//     x: uint8; y: the table's type
+//     table: floats of any width, [C, 256], or [1, 256] for all channels
 #pragma once
 
 #include "graph/op.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many casts in one node, which occurs in plans only.
-// Casts (x..) -> y..   from float32 to 16 bits; attribute `to`: as in Cast
+//   Casts (x..) -> y..   from float32 to 16 bits; attribute `to`: as in Cast
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clip and its gradient.
-// Clip (ONNX)                   y = x, but at least `low` and at most `high`; either may be omitted
-// ClipGrad (dy, x, low, high)   dx = dy where low <= x <= high, else 0
+//   Clip (ONNX)                   y = x, limited to low .. high; either bound may be omitted
+//   ClipGrad (dy, x, low, high)   dx = dy where low <= x <= high, else 0
 #pragma once
 
 #include "graph/op.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // y = f(x; a, b). All functions share one gradient operator of Lockstep,
-// FunctionGrad (dy, x) -> dy * f'(x; a, b). Its attribute `function` is the function's name; a and
-// b are the function's parameters.
+//   FunctionGrad (dy, x) -> dy * f'(x; a, b)
+// Its attribute `function` is the function's name; a and b are the function's parameters.
 #include "operators/function/function.h"
 
 #include "operators/kit/room.h"

@@ -216,7 +216,7 @@ Op scatter_back(const char* type, ShapeLaw law, const char* attribute = "axis") 
   return {.type = type,
           .domain = kOwnDomain,
           .no_body = kOnlyTrains,
-          .signature = Signature{"Adds dy to where it was gathered from.",
+          .signature = Signature{"Adds dy to the elements that were gathered.",
                                  {{"dy"}, {"shape", "I"}, {"indices", "I"}},
                                  {{"dx"}},
                                  {{attribute, AttributeKind::integer}}},

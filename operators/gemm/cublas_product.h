@@ -22,7 +22,7 @@ struct MatrixProduct {
   float alpha = 1, beta = 0;
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_y = 0;  // elements between matrices of a batch
-  int64_t row_a = 0, row_b = 0, row_y = 0;  // elements between rows in memory; 0: no gaps
+  int64_t row_a = 0, row_b = 0, row_y = 0;           // elements between rows in memory; 0: no gaps
   uint32_t alignment = 256;  // all matrices' addresses are multiples of this number of bytes
 
   int64_t between_rows_of_a() const { return row_a ? row_a : trans_a ? m : k; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The focal losses of dense detectors. An anchor has a label t (0: background, -1: ignored) and
 // logits x. Its terms are
-// SigmoidFocalLoss, for every class d:  -alpha (1 - p)^gamma log(p)       if d = t
-// -(1 - alpha) p^gamma log(1 - p)   else;  p = sigmoid(x_d)
-// SoftmaxFocalLoss:                     -z (1 - p)^gamma log(p);  p = softmax(x)_t,
-// z = alpha for an object, 1 - alpha for background
+//   SigmoidFocalLoss, for every class d:  -alpha (1 - p)^gamma log(p)       if d = t
+//                                         -(1 - alpha) p^gamma log(1 - p)   else;  p = sigmoid(x_d)
+//   SoftmaxFocalLoss:                     -z (1 - p)^gamma log(p);  p = softmax(x)_t,
+//                                         z = alpha for an object, 1 - alpha for background
 // The loss is the sum of all terms, divided by the larger of `objects` and 1. Backward is
-// SigmoidFocalLossGrad, SoftmaxFocalLossGrad (dloss, logits, labels, objects) -> dlogits
+//   SigmoidFocalLossGrad, SoftmaxFocalLossGrad (dloss, logits, labels, objects) -> dlogits
 #include "operators/loss/focal.h"
 
 #include <cmath>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax: gradients from the output, along the same axis.
-// SoftmaxGrad    (dy, y) -> y * (dy - sum(dy * y))
-// LogSoftmaxGrad (dy, y) -> dy - exp(y) * sum(dy)
+//   SoftmaxGrad    (dy, y) -> y * (dy - sum(dy * y))
+//   LogSoftmaxGrad (dy, y) -> dy - exp(y) * sum(dy)
 // SoftmaxCrossEntropyLoss has a second output, the logarithms of the probabilities; backward is
-// SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
-// = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
-// (total: the sum of all labels' weights; if it is 0, the mean is 0 instead of 0 / 0)
+//   SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
+//     = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
+//   (total: the sum of all labels' weights; if it is 0, the mean is 0 instead of 0 / 0)
 // NegativeLogLikelihoodLoss is the same loss without the softmax; backward is
-// NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
+//   NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
 #include "operators/loss/loss.h"
 
 #include "operators/elementwise/elementwise.h"

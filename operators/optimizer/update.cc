@@ -77,13 +77,13 @@ void check_updates(Inference& inference, std::size_t slots) {
   check(copies.size() <= inference.outputs.size(), "has ", copies.size(), " copies among ",
         inference.outputs.size(), " results");
   const std::size_t made = inference.outputs.size() - copies.size(), n = made / (slots + 1);
-  check(made == n * (slots + 1), "makes ", slots, " slots and the parameter of each, not ", made,
-        " results");
+  check(made == n * (slots + 1), "should have ", slots,
+        " slots and a new parameter for each parameter, has ", made, " results");
   for (const char* list : {"factors", "decays"})
     check(inference.attributes.numbers(list).size() == n, list, " should be ", n, " numbers");
   const auto places = UpdatePlaces::of_many(slots, n, copies.size());
-  check(inference.inputs.size() > places.rate(), "takes a rate after ", made,
-        " slots and parameters, ", copies.size(), " left out for copies, and ", n, " gradients");
+  check(inference.inputs.size() > places.rate(), "needs a rate after ", made,
+        " slots and parameters, ", copies.size(), " omitted for copies, and ", n, " gradients");
   for (std::size_t i = 0; i < made; ++i) {
     const TensorType &operand = inference.input(i),
                      &gradient = inference.input(places.gradient(i % n));

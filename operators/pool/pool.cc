@@ -3,8 +3,8 @@
 // MaxPoolGrad (dy, x) finds the maxima again; the first maximum of a window gets the gradient.
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
 // These operators occur in plans only (keep_places_of_maxima):
-// MaxPoolPlaces (x) -> y, places   MaxPool, and the number of each maximum in its window
-// MaxPoolPlacesGrad (dy, places) -> dx
+//   MaxPoolPlaces (x) -> y, places   MaxPool, and the number of each maximum in its window
+//   MaxPoolPlacesGrad (dy, places) -> dx
 #include "operators/pool/pool.h"
 
 #include <algorithm>
@@ -243,7 +243,7 @@ std::vector<Op> pool_ops() {
       {.type = "MaxPoolPlaces",
        .domain = kOwnDomain,
        .no_body = kOnlyPlanned,
-       .signature = Signature{"MaxPool, and the number of each maximum's place in its window.",
+       .signature = Signature{"MaxPool, and the number of each maximum in its window.",
                               {{"x"}},
                               {{"y"}, {"places", "U"}},
                               kWindowAttributes},
@@ -252,7 +252,7 @@ std::vector<Op> pool_ops() {
       {.type = "MaxPoolPlacesGrad",
        .domain = kOwnDomain,
        .no_body = kOnlyPlanned,
-       .signature = Signature{"Each window's dy goes to the place that was kept.",
+       .signature = Signature{"Each window's dy goes to the kept index of its maximum.",
                               {{"dy"}, {"places", "U"}},
                               {{"dx"}},
                               kWindowAttributes},
@@ -269,7 +269,7 @@ std::vector<Op> pool_ops() {
       {.type = "GlobalAveragePoolGrad",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
-       .signature = Signature{"dy / count at every place.",
+       .signature = Signature{"dy / count at every position.",
                               {{"dy"}},
                               {{"dx"}},
                               {{"x_shape", AttributeKind::integers, true}}},

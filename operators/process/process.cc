@@ -55,7 +55,8 @@ void gather_over_processes_law(Inference& inference) {
   if (joined.ranked) {
     Dim& rows = joined.shape[0];
     check(!rows.known() || rows.size() % own_share(attrs) == 0, "x is ", joined,
-          "; its rows should be those of ", own_share(attrs), " replicas");
+          "; its first dimension should be a multiple of this process's ", own_share(attrs),
+          " replicas");
     const Dim each = rows.known() ? Dim(rows.size() / own_share(attrs)) : rows;
     const int64_t all = std::accumulate(attrs.shares.begin(), attrs.shares.end(), int64_t{0});
     rows = times(all, each);
@@ -127,7 +128,7 @@ ProcessAllGatherAttrs read_process_all_gather(AttributeReader attributes) {
   ProcessAllGatherAttrs attrs{attributes.integer("number", 0), attributes.integer("rank", 0),
                               attributes.integers("shares"), attributes.text("why", "")};
   check(attrs.rank >= 0 && attrs.rank < static_cast<int64_t>(attrs.shares.size()), "rank ",
-        attrs.rank, " has none of the shares ", attrs.shares);
+        attrs.rank, " has no entry in the shares ", attrs.shares);
   for (int64_t share : attrs.shares)
     check(share >= 1 && share <= kMostReplicas, "shares ", attrs.shares, " has ", share,
           ", should be a number of replicas");

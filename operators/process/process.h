@@ -2,11 +2,11 @@
 // Messages between the processes of a run. One global graph is cut into one graph for each process
 // (builders/step/partition.h). A value that crosses processes gets these nodes, with a common
 // number:
-// Send (x) -> sent            starts sending; x must stay unchanged until Sent
-// Sent (sent, x) -> done      waits until x is sent
-// Recv (like) -> y            waits until y has arrived; y has the shape of `like`, if given
-// ProcessAllReduce (x) -> y   the sum of x over all processes
-// ProcessAllGather (x) -> y   the x of all processes concatenated, in order of ranks
+//   Send (x) -> sent            starts sending; x must stay unchanged until Sent
+//   Sent (sent, x) -> done      waits until x is sent
+//   Recv (like) -> y            waits until y has arrived; y has the shape of `like`, if given
+//   ProcessAllReduce (x) -> y   the sum of x over all processes
+//   ProcessAllGather (x) -> y   the x of all processes concatenated, in order of ranks
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over everything but the channels: the gradient of a bias.
-// ChannelSums (x) -> y   float32[C]: the sums of x's elements over all dimensions but `axis`.
-// x may have 16 bits; the sums equal the sums of x cast to float32.
+//   ChannelSums (x) -> y   float32[C]: the sums of x's elements over all dimensions but `axis`.
+//                          x may have 16 bits; the sums equal the sums of x cast to float32.
 // The operator occurs in plans only (fuse_channel_sums). CPU kernels read channel blocks without a
 // reorder, for ReduceSum of float32, too. The bits are the same as for the row-major sum.
 #pragma once

@@ -51,7 +51,7 @@ std::vector<Op> resident_ops() {
   return {{.type = "ResidentSlice",
            .domain = kOwnDomain,
            .body = resident_slice_body,
-           .signature = Signature{"Rows index..index+b-1 of what is held; the minibatch is [b, 0].",
+           .signature = Signature{"Rows index..index+b-1 of the held batch; minibatch is [b, 0].",
                                   {{"held"}, {"index", "I"}, {"minibatch", "U"}},
                                   {{"rows"}}},
            .law = resident_slice_law,

@@ -9,8 +9,7 @@
 
 namespace lockstep {
 
-enum class ResizeDirection { forward, back };  // back: the gradient, which adds to each input
-                                               // position
+enum class ResizeDirection { forward, back };  // back: the gradient
 
 // Transforms [outer, from, inner] to [outer, to, inner].
 struct ResizePass {

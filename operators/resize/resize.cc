@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize (x, roi, scales, sizes): sizes or scales determine the output; a plan must know their
 // values.
-// ResizeGrad (dy, shape of x, roi, scales) -> dx   adds each gradient to its source positions
+//   ResizeGrad (dy, shape of x, roi, scales) -> dx   adds each gradient to its source positions
 #include "operators/resize/resize.h"
 
 #include <cmath>

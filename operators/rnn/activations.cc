@@ -81,9 +81,9 @@ std::vector<RecurrentActivation> recurrent_activations(Cell cell, const Recurren
     activations.push_back(activation);
   }
   check(alphas == attrs.alphas.size(), "activation_alpha has ", attrs.alphas.size(),
-        " numbers, its activations take ", alphas);
+        " numbers, its activations need ", alphas);
   check(betas == attrs.betas.size(), "activation_beta has ", attrs.betas.size(),
-        " numbers, its activations take ", betas);
+        " numbers, its activations need ", betas);
   return activations;
 }
 

@@ -53,10 +53,10 @@ struct RecurrentIn {
 constexpr std::size_t operands_of(Cell cell) { return cell == Cell::lstm ? 8 : 6; }
 
 // The results: y, the last states, and in the form for training
-// sums [directions, rows of x, gates * hidden]  the arguments of the gates' activations
-// kept [directions, rows of x, hidden]          LSTM: its cells; GRU: the vector r * state that R
-// multiplies, or with linear_before_reset R's
-// product, which r scales
+//   sums [directions, rows of x, gates * hidden]  the arguments of the gates' activations
+//   kept [directions, rows of x, hidden]          LSTM: its cells; GRU: the vector r * state that R
+//                                                 multiplies, or with linear_before_reset R's
+//                                                 product, which r scales
 struct RecurrentOut {
   enum : std::size_t { y, last_h, last_c };
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU, LSTM (ONNX)   X, W, R, B, sequence_lens, initial_h (LSTM: initial_c, P) -> Y, Y_h (Y_c)
-// RNNTrain, GRUTrain, LSTMTrain  the same results, and the results that the gradient needs: sums
-// and kept
-// RNNGrad, GRUGrad, LSTMGrad     gradients of all operands but sequence_lens
+//   RNNTrain, GRUTrain, LSTMTrain  the same, and the gradient's operands `sums` and `kept`
+//   RNNGrad, GRUGrad, LSTMGrad     gradients of all operands but sequence_lens
 // The forms for training keep the sums, which are the arguments of the gates' activations, instead
 // of the gates: the slopes of all activations, also of clipped ones, are functions of the sums.
 #include "operators/rnn/rnn.h"
@@ -214,7 +213,7 @@ Op training_form(Cell cell, const char* type) {
   return {.type = type,
           .domain = kOwnDomain,
           .no_body = kOnlyTrains,
-          .signature = Signature{"ONNX's operator, and what its gradient needs.",
+          .signature = Signature{"ONNX's operator, with the results that its gradient needs.",
                                  formal_operands(cell), results, formal_attributes(cell)},
           .law = recurrent_law,
           .differentiable = Differentiable::yes,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RoIs of all levels of a feature pyramid:
-// MultilevelRoiAlign     (rois, images, levels, features..) -> y
-// MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..
+//   MultilevelRoiAlign     (rois, images, levels, features..) -> y
+//   MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/body.h"
 #include "operators/roi/attributes.h"
@@ -17,7 +17,7 @@ constexpr std::size_t kImages = 1, kLevels = 2, kFeatures = 3;
 // The attributes of MultilevelRoiAlign and of its gradient, for `levels` levels.
 RoiAlignAttrs multilevel_attrs(Inference& inference, std::size_t levels) {
   const RoiAlignAttrs attrs = read_roi_align(inference.attributes);
-  check(!attrs.max, "pools means only");
+  check(!attrs.max, "supports only mode avg");
   const std::vector<float> scales = inference.attributes.numbers("spatial_scales");
   inference.attributes.done();
   check(levels > 0, "has no feature map");
@@ -119,7 +119,7 @@ std::vector<Value> multilevel_body(const BodyRequest& r) {
 Value multilevel_roi_align(Graph& graph, const std::vector<Value>& features, Value rois,
                            Value images, Value levels, const std::vector<float>& spatial_scales,
                            const RoiAlignAttrs& attrs, const Site& site) {
-  check(!attrs.max, "MultilevelRoiAlign pools means only");
+  check(!attrs.max, "MultilevelRoiAlign supports only mode avg");
   Attributes attributes = write_roi_align(attrs);
   attributes.push_back({"spatial_scales", spatial_scales});
   std::vector<Value> operands{rois, images, levels};

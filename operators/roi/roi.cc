@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RoiAlign (x, rois, images) and MaxRoiPool (x, rois) are ONNX's operators. Their gradients are
 // Lockstep's:
-// RoiAlignGrad   (dy, shape of x, rois, images, x) -> dx   x for a maximum only
-// MaxRoiPoolGrad (dy, x, rois) -> dx
+//   RoiAlignGrad   (dy, shape of x, rois, images, x) -> dx   x for a maximum only
+//   MaxRoiPoolGrad (dy, x, rois) -> dx
 #include "operators/roi/roi.h"
 
 #include "operators/roi/attributes.h"

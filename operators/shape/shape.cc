@@ -60,8 +60,7 @@ void reshape_law(Inference& inference) {
     }
   }
   check(asked.size() <= 1, "shape ", *wanted, " has more than one -1");
-  if (asked.empty() && unknown.size() == 1) asked = unknown;  // the number of elements determines
-                                                              // it
+  if (asked.empty() && unknown.size() == 1) asked = unknown;  // from the number of elements
   if (!asked.empty()) out_of_y[asked[0]] = true;
   const auto from = x.ranked ? product_of(x.shape, out_of_x) : std::nullopt;
   const auto to = product_of(shape, out_of_y);
@@ -355,7 +354,7 @@ std::vector<Op> shape_ops() {
           {.type = "SliceGrad",
            .domain = kOwnDomain,
            .no_body = kOnlyTrains,
-           .signature = Signature{"Puts dy where Slice took it from; zeros elsewhere.",
+           .signature = Signature{"Writes dy where Slice read; zeros elsewhere.",
                                   {{"dy"},
                                    {"shape", "I"},
                                    {"starts", "I"},

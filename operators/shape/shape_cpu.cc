@@ -25,8 +25,7 @@ int64_t start_of_row(const StridedWalk& walk, int64_t row) {
   return offset;
 }
 
-enum class Direction { gather, scatter };  // the contiguous side: gather: the destination, scatter:
-                                           // the source
+enum class Direction { gather, scatter };  // contiguous side: destination, source
 
 template <class T, Direction direction>
 void copy_rows(const StridedWalk& walk, const void* from, void* to, int threads) {

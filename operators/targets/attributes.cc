@@ -76,7 +76,7 @@ Attributes write_anchor_targets(const AnchorTargetsAttrs& attrs) {
   for (const AnchorLevel& level : attrs.levels) {
     check(level.anchors.size() == attrs.levels[0].anchors.size() && level.anchors.size() % 4 == 0,
           "levels have anchors of ", attrs.levels[0].anchors.size(), " and of ",
-          level.anchors.size(), " numbers; should have equally many, four each");
+          level.anchors.size(), " numbers; should be equal, and a multiple of 4");
     anchors.insert(anchors.end(), level.anchors.begin(), level.anchors.end());
     strides.push_back(level.stride);
     heights.push_back(level.height);
@@ -108,9 +108,9 @@ AnchorTargetsAttrs read_anchor_targets(AttributeReader reader) {
   const std::size_t levels = strides.size();
   check(levels > 0 && heights.size() == levels && widths.size() == levels, "there are ", levels,
         " strides, ", heights.size(), " heights and ", widths.size(),
-        " widths; should be one each a level");
+        " widths; should be one of each per level");
   check(anchors.size() % (4 * levels) == 0, "anchors are ", anchors.size(), " numbers, should be ",
-        levels, " levels of equally many boxes");
+        levels, " levels with equal numbers of boxes");
   const std::size_t each = anchors.size() / levels;
   for (std::size_t l = 0; l < levels; ++l) {
     const auto first = anchors.begin() + static_cast<std::ptrdiff_t>(l * each);

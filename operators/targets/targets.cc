@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnchorTargets (gt_boxes, gt_classes, gt_crowd, im_info, image_number) -> for each level
-// sample > 0: places, labels, targets of the sampled anchors; draws from its stream by image
-// sample = 0: labels, targets of all anchors; after all levels, counts
+//   sample > 0: places, labels, targets of the sampled anchors; draws from its stream by image
+//   sample = 0: labels, targets of all anchors; after all levels, counts
 // ProposalTargets (proposals, sources, gt_boxes, gt_classes, gt_crowd, image_number)
-// -> rois, labels, targets, matches; draws from its stream by image
+//   -> rois, labels, targets, matches; draws from its stream by image
 // Neither has a body in standard operators, which draw no numbers by image and cannot repeat a
 // draw. No gradient flows through the selection.
 #include "operators/targets/targets.h"
@@ -138,7 +138,7 @@ std::vector<Op> targets_ops() {
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
        .signature =
-           Signature{"Which anchors of each level count in a loss, their labels and box deltas.",
+           Signature{"The anchors of each level that count in a loss, their labels and box deltas.",
                      {boxes, classes, crowd, {"im_info", "R"}, {"image_number", "I"}},
                      {{"targets", "T", Arity::variadic}},
                      {{"anchors", AttributeKind::numbers, true},

@@ -315,9 +315,9 @@ TEST(RecurrentErrors, OfActivationsAreNamed) {
           "no recurrent operator has an activation 'Swish'; it may be one of Affine, Elu");
   refused({{"activations", "Sigmoid"}}, "it has 1 activations, should have 2");
   refused({{"activation_alpha", std::vector<float>{1}}},
-          "activation_alpha has 1 numbers, its activations take 0");
+          "activation_alpha has 1 numbers, its activations need 0");
   refused({{"activations", "Affine,Tanh"}, {"activation_beta", std::vector<float>{1, 2}}},
-          "activation_beta has 2 numbers, its activations take 1");
+          "activation_beta has 2 numbers, its activations need 1");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds without matrix tiles.
+// Stub for builds without AMX.
 #include "operators/conv/amx/amx.h"
 
 namespace lockstep {

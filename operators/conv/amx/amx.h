@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of bfloat16 by matrix tiles (AMX): candidates before oneDNN's, whose own read and
-// write channels last, a layout that plans for CPUs do not know. Threads do not change a bit.
+// Convolutions of bfloat16 by AMX tiles. They are candidates before oneDNN's, since oneDNN's AMX
+// kernels read and write channels-last, a layout that CPU plans do not support. The number of
+// threads changes no bit.
 #pragma once
 
 #include "operators/conv/implementations.h"
 
 namespace lockstep {
 
-// Empty in a build without them.
+// Empty in a build without AMX.
 std::vector<ConvImplementation> amx_convolutions();
 
-// Of row-major images of few channels, as a network's first ones.
+// Convolutions of row-major images with few channels, such as a network's first convolution.
 ConvImplementation amx_windows();
-// Refuses processors without matrix tiles that this process may use, empty tensors, and problems
-// that no method by tiles computes; then whatever `shapes` refuses.
+// Refuses processors without AMX for this process, empty tensors, and problems that no AMX method
+// computes. Then applies `shapes`.
 Refusal takes_tiles(Refusal shapes);
 
 }  // namespace lockstep

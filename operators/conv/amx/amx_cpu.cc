@@ -37,13 +37,15 @@ BlockedConv blocked(const ConvProblem& problem) {
   return {problem.conv2d()};
 }
 
-// In the plan, filters lie in whole tiles, of all passes, or row-major.
+// The planned layout of filters: tiles in all passes if the filters fill whole tiles, else
+// row-major.
 Layout tiles_or_rows(const TensorDesc& filters, const FilterTiles& tiles) {
   const bool whole = filters.dims[0] % kDeep == 0 && filters.dims[1] % kDeep == 0;
   return whole ? Layout::in(tiles) : Layout();
 }
 
-// Filters that do not lie in the pass's tiles are moved there within; what they do not fill is 0.
+// Filters in a pass's tiles. Filters in another layout are reordered inside the kernel, with 0 in
+// the unused elements of tiles.
 class Filters {
  public:
   Filters(const TensorDesc& filters, const FilterTiles& tiles, int threads)
@@ -80,7 +82,7 @@ class Filters {
   std::optional<PlacesInTiles> places_;
 };
 
-// A Conv, a FusedConv, or one of their gradients by the data.
+// A Conv, a FusedConv, or the gradient of either with respect to the data.
 class AmxConvolution final : public Kernel {
  public:
   struct Operands {

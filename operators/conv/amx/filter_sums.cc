@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for one kind of processor: nothing here may be shared with other files, hence no
-// function of the standard library.
+// Compiled for one kind of processor: nothing here may be shared with other files, so no function
+// of the standard library is used.
 #include "operators/conv/amx/pixels.h"
 
 namespace lockstep::amx {
 namespace {
 
-// Rows and columns of 16 numbers of 32 bits change places.
+// Transposes 16 x 16 numbers of 32 bits.
 void turn_numbers(Bits (&rows)[16]) {
   Bits pairs[16], fours[16];
 #pragma GCC unroll 8
@@ -14,7 +14,7 @@ void turn_numbers(Bits (&rows)[16]) {
     pairs[i] = _mm512_maskz_unpacklo_epi32(kAll, rows[i], rows[i + 1]);
     pairs[i + 1] = _mm512_maskz_unpackhi_epi32(kAll, rows[i], rows[i + 1]);
   }
-  // fours[i + c]: in its lane l, column 4 l + c of rows i to i + 3.
+  // fours[i + c] has, in its lane l, column 4 l + c of rows i to i + 3.
 #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {
     fours[i] = _mm512_maskz_unpacklo_epi64(0xFF, pairs[i], pairs[i + 2]);
@@ -35,9 +35,9 @@ void turn_numbers(Bits (&rows)[16]) {
   }
 }
 
-// [32 pixels, 32 channels], to rows of channels.
+// Transposes [32 pixels, 32 channels] to rows of channels.
 void turn_tile(const Bits (&pixels)[32], int64_t row, BFloat16* to) {
-  // Of pairs of pixels, channels 0 to 3 of each lane's 8, and the others.
+  // Pairs of pixels: `low` has channels 0 to 3 of each lane's 8 channels, `high` has the others.
   Bits low[16], high[16];
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i) {
@@ -54,14 +54,15 @@ void turn_tile(const Bits (&pixels)[32], int64_t row, BFloat16* to) {
   }
 }
 
-// Of two vectors of 32, the second of which begins at 32: the first 16 in turn, and the last.
+// Indices that interleave two vectors of 32 elements; the second vector begins at index 32. The
+// first row gives the first 16 elements of each, the second row the last 16.
 constexpr uint16_t kInterleaved[2][kDeep] = {
     {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
      8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47},
     {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
      24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
 
-// `tile` has a row for each output.
+// Writes a tile of sums, which has a row for each output.
 void write_filters(const FilterPlace& to, const float* tile, int output, int input) {
   BFloat16* const dw = to.data + output * to.output_block + input * to.input_block;
   if (to.output == 0) {
@@ -129,7 +130,7 @@ void turn(const BFloat16* from, const Grid& grid, const Distances& at, int64_t r
   }
 }
 
-// Tiles 0 to 3 are sums, 4 and 5 of the turned tensor, 6 and 7 of the paired one.
+// Tiles 0 to 3 are sums, 4 and 5 belong to the transposed tensor, 6 and 7 to the paired tensor.
 void add_products(const FilterSums& sums) {
   finish_writing();
   float* const to[4] = {sums.sums, sums.sums + sums.paired_block, sums.sums + sums.turned_block,

@@ -9,11 +9,11 @@
 namespace lockstep::amx {
 namespace {
 
-// Strips of images in so many packed planes.
+// Strips of images that are packed into `planes` planes.
 Strips strips_of(const BlockedConv& conv, int64_t planes, const GridAxis& down,
                  const GridAxis& across, int threads) {
   const bool few = conv.inputs * conv.outputs * conv.taps() <= kTuning.few_filters;
-  // Each thread has several, since cores may differ in speed.
+  // Each thread has several strips, since cores may differ in speed.
   const int64_t strips = (few ? 4 : 2) * std::max(1, threads);
   return {down,
           across,
@@ -23,7 +23,7 @@ Strips strips_of(const BlockedConv& conv, int64_t planes, const GridAxis& down,
           divided_up(conv.images, strips)};
 }
 
-// Each of the result's pixels sees one of the image's, the one in its place.
+// True if each pixel of the result reads only the image's pixel at the same position.
 bool same_pixels(const BlockedConv& conv) {
   const auto one = [](const ConvAxis& axis) {
     return axis.window == 1 && axis.step == 1 && axis.pad == 0 && axis.image == axis.result;
@@ -95,7 +95,7 @@ void Convolves::run(const Operands& operands, std::byte* workspace) const {
     auto* packed = reinterpret_cast<BFloat16*>(workspace) + slot * (planes_ * plane_);
     for (int64_t i = begin; i < end; ++i) {
       Fetching fetching;
-      if (i + 1 < strips_.count())  // most likely this thread's, too
+      if (i + 1 < strips_.count())  // most likely processed by this thread, too
         fetching.ahead = strips_.source_of(strips_.at(i + 1), operands.source, source_blocks_);
       make(strips_.at(i), operands, fetching, packed);
     }
@@ -108,7 +108,7 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
   for (int64_t block = 0; block < source_blocks_; block += 2)
     strips_.pack_planes(strip, operands.source, source_blocks_, block, false,
                         packed + block / 2 * plane_);
-  // Products of four tiles, at least.
+  // A product has at least four tiles.
   const int64_t products = divided_up(strip.images * strip.rows * strips_.across().count, kDeep) *
                            divided_up(result_blocks_, 2) * planes_ * window_;
   fetching.at_once = divided_up(fetching.ahead.all_lines(), products);
@@ -146,7 +146,8 @@ FilterGradient::FilterGradient(const BlockedConv& conv, bool in_tiles, int threa
       seen_(strips_.taps(0, 0)),
       pixels_(divided_up(strips_.pixels() + kSlack, 2) * 2),
       most_tiles_(strips_.plane_pixels() / kDeep + 1),
-      // An odd number of lines of the cache: rows of a tile are in different sets of it.
+      // An odd number of cache lines, so that the rows of a tile are in different sets of the
+      // cache.
       row_((most_tiles_ | 1) * kDeep),
       copies_(conv.taps() > 1 ? 2 : 1),
       threads_(static_cast<int>(std::clamp<int64_t>(threads, 1, items()))) {}
@@ -187,7 +188,8 @@ void FilterGradient::lay_out_turned(int64_t plane, const GridStrip& strip, const
   Distances at = strips_.distances(blocks);
   const BFloat16* const first =
       turned + strips_.first_place(strip, 0, blocks) + 2 * plane * at.block;
-  // Beside an odd last block, it is turned once more; nothing is written of those sums.
+  // If the last block has no partner, it is transposed twice; the second block's sums are not
+  // written.
   if (2 * plane + 1 == blocks) at.block = 0;
   turn(first, strips_.grid(strip, 0), at, row_, memory.rows + plane * kDeep * row_);
 }
@@ -215,7 +217,7 @@ FilterPlace FilterGradient::place(int64_t turned_block, int64_t paired_block, in
   return to;
 }
 
-// All items together fetch what the next strip will pair, once.
+// All items together prefetch the tensor that the next strip will pair, once.
 void FilterGradient::add_strip(const Items& items, int64_t strip, int64_t tiles,
                                const BFloat16* paired, BFloat16* dw, const Memory& memory) const {
   const bool last = strip + 1 == strips_.count();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of a convolution by matrix tiles, over threads. Threads do not change a bit.
+// The passes of a convolution by AMX tiles, over threads. The number of threads changes no bit.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ namespace lockstep::amx {
 struct BlockedConv : Conv2d {
   std::optional<Windows> windows = {};
 
-  // The convolution of 1x1 windows that these become.
+  // The convolution of 1x1 windows that is equivalent to `windows`.
   static BlockedConv of(const Windows& windows);
 
   int64_t input_blocks() const { return (inputs + kBlock - 1) / kBlock; }
   int64_t output_blocks() const { return (outputs + kBlock - 1) / kBlock; }
-  // Of blocks; the last may have one.
+  // The number of pairs of blocks; the last pair may have one block.
   int64_t input_pairs() const { return (inputs + kDeep - 1) / kDeep; }
   int64_t output_pairs() const { return (outputs + kDeep - 1) / kDeep; }
 };
 
-// Of filters: those of the forward pass lie in tiles of 16 outputs by 32 inputs, in pairs of
-// inputs; those of the backward pass in tiles of 32 outputs by 16 inputs, in pairs of outputs.
-// Where tiles have more inputs or outputs than the filters, passes read 0.
+// The tiles of filters. The forward pass uses tiles of 16 outputs by 32 inputs, in pairs of inputs.
+// The backward pass uses tiles of 32 outputs by 16 inputs, in pairs of outputs. Elements of tiles
+// beyond the filters are read as 0.
 constexpr FilterTiles kForwardTiles{16, Turned::no, Pairs::deep};
 constexpr FilterTiles kBackwardTiles{16, Turned::each, Pairs::deep};
 constexpr FilterTiles kGradientTiles{16, Turned::each, Pairs::none};
@@ -38,14 +38,14 @@ class Convolves {
   static Convolves forward(const BlockedConv& conv, int threads);
   static Convolves backward(const BlockedConv& conv, int threads);
 
-  // In channel blocks, padded with 0, unless the source has windows: then it is row-major. z lies
-  // as y, is added if not null, and may be y.
+  // Tensors in channel blocks, padded with 0. If the convolution has windows, the source is
+  // row-major. z has y's layout, is added if not null, and may alias y.
   struct Operands {
     const BFloat16 *source, *filters, *bias, *z;
     bool relu;
     BFloat16* y;
   };
-  // The workspace begins at a multiple of 64 bytes.
+  // The workspace must begin at a multiple of 64 bytes.
   void run(const Operands& operands, std::byte* workspace) const;
   std::size_t workspace_bytes() const;
 
@@ -60,13 +60,13 @@ class Convolves {
   int64_t source_blocks_, planes_;
   int64_t result_blocks_, last_channels_;
   int64_t filter_plane_, filter_block_;
-  int64_t window_;  // its elements
+  int64_t window_;  // number of elements of the window
   int64_t plane_;
   int threads_;
   std::vector<std::vector<Tap>> taps_;  // by phase
 };
 
-// The gradient of filters: in its tiles, if pairs of blocks divide both channels, or row-major.
+// The gradient of filters: in tiles if both numbers of channels are multiples of 32, or row-major.
 class FilterGradient {
  public:
   FilterGradient(const BlockedConv& conv, bool in_tiles, int threads);
@@ -79,11 +79,11 @@ class FilterGradient {
     float* sums;
     int64_t* firsts;
     BFloat16 *pairs, *rows, *planes;
-    std::uintptr_t end;  // an address, or without a workspace its size
+    std::uintptr_t end;  // an address; without a workspace, its size
   };
   Memory memory(std::byte* workspace) const;
 
-  // An item is a plane of each tensor and an element of windows.
+  // An item is a plane of each tensor and an element of the window.
   struct Items {
     int64_t begin, end;
   };
@@ -97,7 +97,7 @@ class FilterGradient {
                  BFloat16* dw, const Memory& memory) const;
   FilterPlace place(int64_t turned_block, int64_t paired_block, int64_t tap, BFloat16* dw) const;
 
-  // Of a tensor.
+  // The channels of a tensor.
   struct Channels {
     int64_t count;
 
@@ -107,16 +107,16 @@ class FilterGradient {
 
   BlockedConv conv_;
   bool in_tiles_;
-  // Turning takes longer than pairing. Images are paired and gradients turned; but where both have
-  // the same pixels, the tensor of fewer channels is turned.
+  // Transposing takes longer than pairing. Usually images are paired and gradients transposed. If
+  // both have the same pixels, the tensor with fewer channels is transposed.
   bool turns_images_;
   Channels paired_, turned_;
   Strips strips_;
   std::vector<Tap> seen_;
-  int64_t pixels_;      // of packed planes, with what tiles may read beyond them
+  int64_t pixels_;      // of packed planes, including the pixels that tiles may read after them
   int64_t most_tiles_;  // of a strip
-  int64_t row_;         // of turned channels
-  int64_t copies_;      // of pairs of pixels: from even ones and from odd ones
+  int64_t row_;         // of transposed channels
+  int64_t copies_;      // of pairs of pixels: pairs from even pixels, and pairs from odd pixels
   int threads_;
 };
 

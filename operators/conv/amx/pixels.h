@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops share. For files that are compiled for processors with AMX: nothing here may be
-// used by others, hence no function of the standard library.
+// Code shared by the AMX loops. For files that are compiled for processors with AMX: nothing here
+// may be used by other files, so no function of the standard library is used.
 #pragma once
 
 #include <immintrin.h>
@@ -14,10 +14,10 @@ using Pixel = __m256i;  // 16 channels
 
 constexpr int64_t kPixels = 16;  // of a tile of results
 constexpr int64_t kRowBytes = 64;
-// g++ 12 sees something uninitialised in intrinsics without masks.
+// g++ 12 warns of uninitialised values in intrinsics without masks.
 constexpr __mmask16 kAll = 0xFFFF;
 
-// A pixel of a grid. Stays on those that the result has.
+// A pixel of a grid; iterates over the pixels that the result has.
 class Place {
  public:
   explicit Place(const Grid& grid)
@@ -33,7 +33,7 @@ class Place {
     return image_ * at.image + row_ * at.down + column_ * at.across;
   }
 
-  // To the next one that is `pixels` away or more.
+  // Moves to the next pixel that is at least `pixels` away.
   void skip(int64_t pixels) {
     column_ += pixels;
     while (column_ >= grid_->row) {
@@ -75,12 +75,12 @@ inline __m512 widened(Pixel pixel) {
       _mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, pixel), 16));
 }
 inline Pixel narrowed(__m512 floats) { return reinterpret_cast<Pixel>(_mm512_cvtneps_pbh(floats)); }
-// Others are 0.
+// Channels outside the mask are 0.
 inline Pixel narrowed(__m512 floats, __mmask16 channels) {
   return reinterpret_cast<Pixel>(_mm512_maskz_cvtneps_pbh(channels, floats));
 }
 
-// The next lines of what is left.
+// Prefetches the next lines.
 inline void fetch(Fetching& fetching) {
   LinesAhead& ahead = fetching.ahead;
   for (int64_t i = 0; i < fetching.at_once && ahead.images > 0; ++i) {
@@ -98,7 +98,7 @@ inline void fetch(Fetching& fetching) {
   }
 }
 
-// What tiles read must have been written, which g++ does not see.
+// Makes sure that memory read by tiles has been written: g++ does not see this dependency.
 inline void finish_writing(const void* last = nullptr) {
   asm volatile("" : : "r"(last) : "memory");
 }

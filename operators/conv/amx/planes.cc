@@ -35,7 +35,7 @@ GridAxis forward_axis(const ConvAxis& from) {
   return axis;
 }
 
-// With place = k * hole: image row + pad = result row * step + place.
+// With tap offset t = k * hole: image row + pad = result row * step + t.
 GridAxis backward_axis(const ConvAxis& from) {
   const int64_t most = (from.window - 1) * from.hole / from.step, skipped = from.pad / from.step;
   GridAxis axis{.source = from.result,
@@ -87,7 +87,7 @@ std::vector<Tap> Strips::taps(int64_t phase, int64_t filter_tap) const {
   return taps;
 }
 
-// Whether rows of the grid follow each other in the packed pixels and in the result.
+// True if rows of the grid are consecutive in the packed pixels and in the result.
 bool Strips::is_flat() const {
   return across_.more == 0 && phases() == 1 && across_.result_step == 1 && down_.result_step == 1 &&
          across_.count == across_.result && down_.begin(0) == 0 && across_.begin(0) == 0 &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How convolutions and their gradients by the data become sums over the planes that loops.h packs.
+// Mapping of convolutions and of their gradients with respect to the data to sums over the planes
+// that loops.h packs.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 
 namespace lockstep::amx {
 
-// One direction of images. Result rows of one phase are positions of a grid, which see rows of
-// planes.
+// One direction of images. The result rows of one phase are positions of a grid; the grid's
+// positions read rows of planes.
 struct GridAxis {
   int64_t source, result;             // sizes
   int64_t source_step, source_first;  // rows of the source in plane 0; plane p begins p rows later
   int64_t planes;
-  int64_t more;                       // rows that a plane has beyond the grid's
+  int64_t more;                       // rows of a plane beyond the grid's rows
   int64_t count;                      // of the grid
-  int64_t result_step, result_first;  // likewise, in phase 0
+  int64_t result_step, result_first;  // the same for the result, in phase 0
   int64_t phases;
 
   struct Seen {
@@ -27,28 +28,29 @@ struct GridAxis {
   };
   std::vector<Seen> seen;  // for each element of the window
 
-  // The grid's positions that the result has in this phase.
+  // The range of the grid's positions that the result has in this phase.
   int64_t begin(int64_t phase) const;
   int64_t end(int64_t phase) const;
 };
-// From images to results of a convolution, and from gradients of results to those of images.
+// The axis from images to results of a convolution, and from gradients of results to gradients of
+// images.
 GridAxis forward_axis(const ConvAxis& axis);
 GridAxis backward_axis(const ConvAxis& axis);
 
-// Rounded up; the first may be negative.
+// Division, rounded up; `value` may be negative.
 int64_t divided_up(int64_t value, int64_t by);
 
-// Some rows of the grid, of some images.
+// A range of rows of the grid, of a range of images.
 struct GridStrip {
   int64_t image, images;
   int64_t row, rows;
 };
 
-// A grid in strips. Packed, all have the same distances, though the last ones are smaller.
+// A grid in strips. All packed strips have the same distances, though the last strips are smaller.
 class Strips {
  public:
-  // Of about so many packed pixels, and not more images. With windows, the grid's pixels are
-  // theirs.
+  // Makes strips of about `most_pixels` packed pixels and at most `most_images` images. With
+  // windows, the grid's pixels are the windows' pixels.
   Strips(GridAxis down, GridAxis across, std::optional<Windows> windows, int64_t images,
          int64_t most_pixels, int64_t most_images);
 
@@ -64,19 +66,20 @@ class Strips {
   int64_t pixels() const { return down_.planes * across_.planes * plane_pixels(); }
 
   int64_t phases() const { return down_.phases * across_.phases; }
-  // The elements of windows in this phase; `filter_tap` is the distance of their tiles.
+  // The elements of the window in this phase; `filter_tap` is the distance of their tiles.
   std::vector<Tap> taps(int64_t phase, int64_t filter_tap) const;
   Grid grid(const GridStrip& strip, int64_t phase) const;
 
-  // Of a tensor in channel blocks on the grid. The first place may lie before the tensor.
+  // The distances of a tensor in channel blocks on the grid. The first position may be before the
+  // tensor's start.
   Distances distances(int64_t blocks) const;
   int64_t first_place(const GridStrip& strip, int64_t phase, int64_t blocks) const;
 
-  // Packs two channel blocks of the source, or the last one, or a plane of windows. `whole`: with 0
-  // wherever tiles may read.
+  // Packs two channel blocks of the source (or the last block), or a plane of windows. `whole`:
+  // writes 0 wherever tiles may read.
   void pack_planes(const GridStrip& strip, const BFloat16* source, int64_t blocks, int64_t block,
                    bool whole, BFloat16* to) const;
-  // What it reads. Images of few channels come without being asked for.
+  // The memory that packing reads. Images with few channels need no prefetch.
   LinesAhead source_of(const GridStrip& strip, const BFloat16* source, int64_t blocks) const;
 
  private:

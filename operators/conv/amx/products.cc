@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for one kind of processor: nothing here may be shared with other files, hence no
-// function of the standard library.
+// Compiled for one kind of processor: nothing here may be shared with other files, so no function
+// of the standard library is used.
 #include "operators/conv/amx/pixels.h"
 
 namespace lockstep::amx {
@@ -45,13 +45,14 @@ void sum_up(const TileProducts& products, const BFloat16* first, const BFloat16*
   }
 }
 
-// Those that the result has in this block. What is not finite would make NaN of the others.
+// The channels that the result has in this block. Non-finite values in other channels would become
+// NaN.
 __mmask16 channels_of(const TileProducts& products, int64_t block) {
   const bool last = block + 1 == products.blocks;
   return static_cast<__mmask16>(kAll >> (last ? kBlock - products.last_channels : 0));
 }
 
-// Rounds those pixels of a tile that the result has.
+// Rounds and writes the pixels of a tile that the result has.
 void write(const TileProducts& products, const float* sums, Place place, int64_t block) {
   const __mmask16 channels = channels_of(products, block);
   const __m512 bias =
@@ -74,7 +75,7 @@ void write(const TileProducts& products, const float* sums, Place place, int64_t
       for (int64_t i = 0; i < count; ++i) {
         __m512 value = _mm512_add_ps(_mm512_loadu_ps(sum + i * kBlock), bias);
         if (z) value = _mm512_add_ps(value, widened(load_pixel(z + i * across)));
-        // The second operand if one is NaN.
+        // ReLU: the result is the second operand if either is NaN.
         if (products.relu) value = _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), value);
         store_pixel(y + i * across, narrowed(value, channels));
       }
@@ -119,7 +120,7 @@ TileScope::~TileScope() { _tile_release(); }
 
 void pack(const PlaneRows& from, BFloat16* to) {
   const int64_t step = from.step_across;
-  // The plane's columns that the image has.
+  // The columns of the plane that are in the image.
   int64_t begin = from.first_column < 0 ? (-from.first_column + step - 1) / step : 0;
   int64_t end =
       from.width > from.first_column ? (from.width - from.first_column + step - 1) / step : 0;

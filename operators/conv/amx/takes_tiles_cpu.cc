@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// Linux lets a process have tiles when it asks.
+// True if this process may use AMX: Linux grants the permission on request.
 bool has_tiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
   static const bool allowed = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

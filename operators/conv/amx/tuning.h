@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that choose convolutions by matrix tiles and divide their work. Elements, unless said
+// Thresholds that select AMX convolutions and divide their work, in elements unless stated
 // otherwise.
 #pragma once
 
@@ -8,13 +8,14 @@
 namespace lockstep::amx {
 
 struct AmxTuning {
-  // Strips and filters share an L2 cache, if it can hold the filters; else these are read again for
-  // each strip, of which there should be few.
+  // Strips and filters share an L2 cache if it can hold the filters. Otherwise filters are read
+  // again for each strip, so there should be few strips.
   int64_t few_filters = 3 << 17;
   int64_t packed_beside = 1 << 17, packed_alone = 1 << 19;
-  // Of images and gradients, which all threads read.
+  // Size of the packed images and gradients, which all threads read.
   int64_t laid_out = 3 << 18;
-  int64_t fewest_pixels = 512, most_pixels = 4096;  // of these
+  int64_t fewest_pixels = 512, most_pixels = 4096;  // limits on the pixels of packed images and
+                                                    // gradients
   // At least one row of windows is packed.
   int64_t longest_row = 1 << 22;
 };

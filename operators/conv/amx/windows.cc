@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kPlaces = Windows::kRowPlaces;
 
-// From a row of an image, one row of the windows of a row of pixels.
+// Packs one row of the windows of a row of pixels, from a row of an image.
 void pack_row(const Windows& windows, const BFloat16* row, BFloat16* to) {
   constexpr int64_t kWords = kPlaces / 4;
   const ConvAxis& across = windows.across;

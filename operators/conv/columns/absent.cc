@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds without convolutions by columns.
+// Stub for builds without convolutions by columns.
 #include "operators/conv/columns/columns.h"
 
 namespace lockstep {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of row-major tensors as products of weights and columns (loops.h), for channels that
-// fill no blocks: LeNet's 1, 20 and 50. oneDNN's kernels for them repeat work or reorder. A
-// candidate before oneDNN's. Neither threads nor lanes change a bit of its results; lanes decide
-// which convolutions it takes.
+// Convolutions of row-major tensors as products of weights and columns (im2col, loops.h). They suit
+// numbers of channels that fill no blocks, such as LeNet's 1, 20 and 50: oneDNN's kernels for them
+// repeat work or reorder. A candidate before oneDNN's. Threads and lanes change no bit of a result,
+// but the number of lanes determines which convolutions are refused.
 #pragma once
 
 #include "operators/conv/columns/loops.h"
@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-// Empty in a build without them.
+// Empty in a build without these convolutions.
 std::vector<ConvImplementation> column_convolutions();
 
-// With these loops instead of this processor's.
+// Uses `loops` instead of this processor's loops.
 std::unique_ptr<Kernel> prepare_columns(const KernelRequest& request,
                                         const columns::ColumnLoops& loops);
 

@@ -20,7 +20,8 @@ using namespace columns;
 
 int64_t whole(int64_t floats, int64_t lanes) { return (floats + lanes - 1) / lanes * lanes; }
 
-// Whether blocks of so many have few channels of padding, which oneDNN computes for nothing.
+// True if blocks of `lanes` channels have little padding, so that oneDNN computes few channels in
+// vain.
 bool nearly_fill(int64_t lanes, int64_t inputs, int64_t outputs) {
   return 7 * whole(inputs, lanes) * whole(outputs, lanes) <= 8 * inputs * outputs;
 }
@@ -36,7 +37,7 @@ std::string refusal(const KernelRequest& request) {
     return join("leaves multiples of ", loops->lanes(), " channels to others");
   if (nearly_fill(loops->lanes(), conv.inputs, conv.outputs))
     return "leaves channels that nearly fill blocks to others";
-  // Values that lie apart are gathered one by one.
+  // Values that are not adjacent are gathered one by one.
   const bool scatters = problem.pass == ConvPass::grad_x && !problem.epilogue.addition;
   if (conv.across.step > 1 && !scatters) return "leaves steps across an image to others";
   if (conv.values() * conv.across.result > kTuning.longest_row)
@@ -50,7 +51,7 @@ Conv2d in_rows(const ConvProblem& problem) {
   return problem.conv2d();
 }
 
-// What all three kernels share: images in strips, and each thread's columns.
+// State shared by all three kernels: images in strips, and each thread's columns.
 class Work {
  public:
   Work(const ColumnLoops& loops, const Conv2d& conv, int64_t parts, int threads)
@@ -60,14 +61,14 @@ class Work {
         rows_(rows_of(conv)),
         slots_(std::clamp<int64_t>(threads, 1, std::max<int64_t>(1, parts))) {}
 
-  // Strips of an image.
+  // The number of strips of an image.
   static int64_t strips_of(const Conv2d& conv) {
     return (conv.down.result + rows_of(conv) - 1) / rows_of(conv);
   }
 
   const ColumnLoops& loops;
   Conv2d conv;
-  int64_t parts;  // of the images or of their strips: each is one thread's
+  int64_t parts;  // of the images or of their strips; one thread processes a part
 
   int64_t input() const { return conv.inputs * conv.down.image * conv.across.image; }
   int64_t plane() const { return conv.down.result * conv.across.result; }
@@ -78,7 +79,8 @@ class Work {
   int64_t column_floats() const { return conv.values() * most_pixels(); }
   int64_t slots() const { return slots_; }
 
-  // run(slot, part) for all parts. Those of a slot follow each other, in its columns.
+  // Calls run(slot, part) for all parts. The parts of a slot run one after the other and reuse its
+  // columns.
   template <class Run>
   void each_part(const Run& run) const {
     parallel_for_slots(parts, 1, static_cast<int>(slots_),
@@ -86,7 +88,7 @@ class Work {
                          for (int64_t part = begin; part < end; ++part) run(slot, part);
                        });
   }
-  // run(strip, pixels, place of the first one in a plane).
+  // Calls run(strip, pixels, offset of the first pixel in a plane).
   template <class Run>
   void on_strip(int64_t number, const Run& run) const {
     const int64_t first = number * rows_, rows = std::min(rows_, conv.down.result - first);
@@ -169,7 +171,7 @@ class ColumnsGradX final : public Kernel {
       float* gradients = columns + work_.column_floats();
       std::memset(dx, 0, work_.input() * sizeof(float));
       const auto add_strip = [&](const Strip& strip, int64_t pixels, int64_t at) {
-        // Padded to vectors, which the product reads.
+        // Padded to whole vectors, which the product reads.
         for (int64_t o = 0; o < conv.outputs; ++o) {
           float* row = gradients + o * strip.stride;
           std::copy_n(dy + o * work_.plane() + at, pixels, row);
@@ -178,7 +180,7 @@ class ColumnsGradX final : public Kernel {
         work_.loops.multiply(product, gradients, strip.stride, strip.stride, columns, strip.stride);
         work_.loops.add_columns(columns, conv, strip, dx);
       };
-      // From top to bottom: strips add to the same rows.
+      // From top to bottom: neighbouring strips add to the same rows.
       for (int64_t i = 0; i < Work::strips_of(conv); ++i) work_.on_strip(i, add_strip);
     });
   }
@@ -195,7 +197,8 @@ class ColumnsGradX final : public Kernel {
   Work work_;
 };
 
-// Parts of the strips have sums of their own, as many for any number of threads.
+// Each part of the strips has separate sums. The number of parts does not depend on the number of
+// threads.
 class ColumnsGradW final : public Kernel {
  public:
   ColumnsGradW(const ColumnLoops& loops, const Conv2d& conv, int threads)
@@ -269,7 +272,7 @@ std::unique_ptr<Kernel> prepare_columns(const KernelRequest& request, const Colu
   return nullptr;
 }
 
-// Their tensors are row-major.
+// All tensors are row-major.
 std::vector<ConvImplementation> column_convolutions() {
   const auto prepare = [](const KernelRequest& request) {
     return prepare_columns(request, *loops_here());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, loads and stores
-// of the first few lanes, 16 of them halved to 8, and as many registers as kRows x kVectors sums
-// need, or kRows x kFewAtOnce rows of 16.
+// Implements loops.h. P provides a processor's vectors of floats: vectors of kLanes floats,
+// arithmetic, loads and stores of the first few lanes, and halved(), which adds 16 floats to 8.
+// There are enough registers for kRows x kVectors sums, or kRows x kFewAtOnce rows of 16.
 //
-// For files that are compiled for one kind of processor: nothing here may be shared with others,
-// hence no function of the standard library.
+// For files that are compiled for one kind of processor: nothing here may be shared with other
+// files, so no function of the standard library is used.
 #pragma once
 
 #include "operators/conv/columns/loops.h"
@@ -97,21 +97,21 @@ class ColumnLoopsOf final : public ColumnLoops {
   using Taps = TapsOf<P>;
   using Seen = typename Taps::Seen;
   static constexpr int kLanes = P::kLanes, kRows = P::kRows, kVectors = P::kVectors;
-  // On all processors, so that lanes change no bit.
+  // The same on all processors, so that lanes change no bit.
   static constexpr int kSixteen = 16, kParts = kSixteen / kLanes;
 
   static int64_t whole(int64_t floats) { return (floats + kLanes - 1) / kLanes * kLanes; }
-  // How many of the vectors that are left. Never all but one: the sums of one alone are so few that
-  // each addition waits for the one before it.
+  // The number of vectors to process next. Never all but one of them: the sums of a single vector
+  // are so few that each addition would wait for the previous addition.
   static int64_t at_once(int64_t left) {
     return left == kVectors + 1 ? kVectors - 1 : left < kVectors ? left : kVectors;
   }
-  // Outputs beyond the last whole 16, if so few that a vector of them would be mostly padding.
+  // The outputs beyond the last whole 16, if a vector of them would be mostly padding; else 0.
   static int64_t few_of(int64_t outputs) {
     const int64_t rest = outputs % kSixteen;
     return rest <= kSixteen / 4 ? rest : 0;
   }
-  // In halves, so that all processors add in the same order.
+  // Adds in halves, so that all processors add in the same order.
   static float sum_of(const Vector (&lanes)[kParts]) {
     const auto eight = P::halved(lanes);
     const auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
@@ -163,7 +163,7 @@ class ColumnLoopsOf final : public ColumnLoops {
         if (product.bias) made = P::add(made, P::all(product.bias[r]));
         if (product.z) made = P::add(made, P::load(product.z + at, count));
         if (product.relu) made = P::relu(made);
-        // AMD's processors store masked vectors of AVX2 slowly.
+        // AMD processors store masked AVX2 vectors slowly.
         if (count == kLanes)
           P::store(y + at, made);
         else
@@ -209,7 +209,7 @@ class ColumnLoopsOf final : public ColumnLoops {
       for (int i = 0; i < kWide; ++i) P::store(dw + r * padded + i * kLanes, sums[r][i]);
   }
 
-  // Sums of vectors of pixels, each added up at the end.
+  // Sums vectors of pixels, and adds up each vector at the end.
   template <int kCount, int kOutputs>
   static void add_few(int64_t rows, int64_t outputs, const float* columns, int64_t stride,
                       const StripGradients& gradients, int64_t output, bool first, float* dw,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a window sees of a plane at one tap after the other: read to columns, or added from them.
-// P: as in loops_of.h; it only keeps one processor's functions apart from another's.
+// The values of a plane that windows read at each tap: read to columns, or added from columns. P is
+// the same as in loops_of.h; it only separates the functions of different processors.
 #pragma once
 
 #include "operators/conv/columns/loops.h"
@@ -10,7 +10,7 @@ namespace lockstep::columns {
 template <class P>
 class TapsOf {
  public:
-  // The part of a strip that sees the input, not its padding, at one tap of the window.
+  // The part of a strip that reads the input instead of padding, at one tap of the window.
   struct Seen {
     int64_t tap;
     int64_t rows, pixels;  // of the result, pixels in each row
@@ -19,8 +19,8 @@ class TapsOf {
       return channel * conv.down.window * conv.across.window + tap;
     }
   };
-  // visit(seen, its first pixel in the strip, that pixel's place in a plane) for all taps. Taps are
-  // the outer loop, so that additions to the same place are far apart.
+  // Calls visit(seen, its first pixel in the strip, the offset of the input's pixel in a plane) for
+  // all taps. Taps are the outer loop, so that additions to the same pixel are far apart.
   template <class Visit>
   static void each_tap(const Conv2d& conv, const Strip& strip, const Visit& visit) {
     for (int64_t i = 0; i < conv.down.window; ++i)
@@ -71,7 +71,7 @@ class TapsOf {
   }
 
  private:
-  // Rows are short, and a masked store beyond a row's end delays the loads of the next row.
+  // Rows are short, and a masked store after a row's end would delay the loads of the next row.
   static constexpr int64_t kEight = 8;
   using Eight [[gnu::vector_size(32)]] = float;
   static Eight eight(const float* x) {
@@ -84,14 +84,15 @@ class TapsOf {
   struct Span {
     int64_t begin, end;
   };
-  // Those of [begin, end) whose place `step` * i + `offset` is in [0, size).
+  // The indices i in [begin, end) with `step` * i + `offset` in [0, size).
   static Span inside(int64_t begin, int64_t end, int64_t step, int64_t offset, int64_t size) {
     while (begin < end && begin * step + offset < 0) ++begin;
     while (begin < end && (end - 1) * step + offset >= size) --end;
     return {begin, end};
   }
 
-  // kEights of each row; 0: as many as it has. A loop over one to three costs more than its copies.
+  // Reads kEights vectors of each row; 0: as many as the row has. A loop over one to three vectors
+  // costs more than their copies.
   template <int kEights>
   static void read_eights(const float* x, const Conv2d& conv, const Seen& seen, float* to) {
     const int64_t down = conv.down.step * conv.across.image;

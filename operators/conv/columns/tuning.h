@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that choose convolutions by columns and divide their work.
+// Thresholds that select convolutions by columns and divide their work.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 namespace lockstep::columns {
 
 struct ColumnTuning {
-  int64_t strip = 48 * 1024;      // floats of columns, for half of a small L2 cache
-  int64_t longest_row = 1 << 20;  // floats: a strip has a row of columns at least
-  int64_t most_parts = 16;        // with sums of their own; these decide bits
-  int64_t few_weights = 1 << 16;  // sums of more cost more than a thread that has nothing to do
+  int64_t strip = 48 * 1024;      // floats of columns: half of a small L2 cache
+  int64_t longest_row = 1 << 20;  // floats: a strip has at least one row of columns
+  int64_t most_parts = 16;        // parts with separate sums; their number changes bits
+  int64_t few_weights = 1 << 16;  // more sums would cost more than an idle thread
 };
 constexpr ColumnTuning kTuning;
 

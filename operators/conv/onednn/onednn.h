@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN's convolutions: for what no method of our own takes.
+// oneDNN's convolutions, for problems that Lockstep's methods refuse.
 #pragma once
 
 #include "operators/conv/implementations.h"
@@ -9,7 +9,7 @@ namespace lockstep {
 
 std::vector<ConvImplementation> onednn_convolutions();
 Candidate onednn_transpose();
-// Takes effect before oneDNN has described its first primitive.
+// Must be called before oneDNN describes its first primitive.
 void limit_onednn(Isa most);
 
 }  // namespace lockstep

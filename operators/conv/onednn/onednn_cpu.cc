@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN convolutions. `any` lets a primitive choose its layouts, which become the kernel's request
-// to the plan. If the plan uses another layout, DnnlKernel reorders.
+// oneDNN convolutions. `any` lets a primitive choose its layouts, which become the kernel's
+// preferred layouts in the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
 
 #include "operators/conv/epilogue_cpu.h"
@@ -13,17 +13,17 @@
 namespace lockstep {
 namespace {
 
-// A primitive's description, and whether it is one in fine shares.
+// A primitive's description; `fine` is true if it was made under FineShares.
 template <class Desc>
 struct Shared {
   Desc desc;
   bool fine;
 };
 
-// In fine shares where that changes neither the layouts nor the memory of the kernel, and the
-// kernel is known to share out results that do not wait for each other: oneDNN 2.6's own direct
-// ones. Its kernels of other names may divide one sum among threads, as gradients of filters do.
-// oneDNN 3 from PyPI enters libgomp elsewhere, where every share would be a thread.
+// Describes a primitive under FineShares, if this changes neither the layouts nor the memory of the
+// kernel. The kernel must be known to divide independent results among threads, as oneDNN 2.6's
+// direct kernels do. Kernels of other names may divide one sum among threads, as gradients of
+// filters do. oneDNN 3 from PyPI enters libgomp elsewhere, where every part would be a thread.
 template <class Describe>
 auto in_fine_shares(const Describe& describe) {
   auto coarse = describe();
@@ -95,7 +95,7 @@ dnnl::convolution_backward_data::primitive_desc grad_x_desc(const DnnlProblem& p
   });
 }
 
-// From y [operand 0] and w [operand 1] back to x.
+// Computes x from y (operand 0) and w (operand 1).
 std::unique_ptr<DnnlKernel> backward_data(const DnnlProblem& p, const KernelRequest& request) {
   const auto shared = in_fine_shares([&] { return grad_x_desc(p); });
   const auto& desc = shared.desc;
@@ -116,7 +116,7 @@ Layouts grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = image_layout_of(desc.diff_dst_desc(), p.y);
   layouts.out[0] = image_layout_of(desc.diff_src_desc(), p.x);
-  // If no copy lies as the primitive wishes, the kernel reorders within, from tiles or rows.
+  // If no copy has the layout that the primitive prefers, the kernel reorders from tiles or rows.
   const Layout filters = p.wished_filters(desc.weights_desc());
   const Layout here = request.in[ConvGradXIn::w].layout;
   if (!filters.may_hold_states())

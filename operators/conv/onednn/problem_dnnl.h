@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution as oneDNN describes it.
+// A convolution in oneDNN's form.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// One convolution in oneDNN's form. All its tensors are of one type.
+// One convolution in oneDNN's form. All its tensors have one type.
 struct DnnlProblem {
   DType type;
   Dims x, w;
@@ -39,28 +39,30 @@ struct DnnlProblem {
     }
   }
 
-  bool in_blocks = false;  // images of enough channels
+  bool in_blocks = false;  // images have channel blocks if they have enough channels
 
-  // In whatever layout a primitive likes best.
+  // The layout that a primitive prefers.
   dnnl::memory::desc any(const Dims& dims) const { return any_desc(dims, type); }
-  // Likewise, or in channel blocks, unless most of them were padding.
+  // The layout that a primitive prefers, or channel blocks with `in_blocks`, unless most of them
+  // would be padding.
   dnnl::memory::desc images(const Dims& dims) const {
     return in_blocks && worth_padding(dims[1], 16) ? desc_of({type, dims, Layout::blocks(16)})
                                                    : any(dims);
   }
   dnnl::memory::desc plain(const Dims& dims) const { return plain_desc(dims, type); }
-  // Filters as they lie.
+  // The filters in their planned layout.
   dnnl::memory::desc filters(const TensorDesc& w) const {
     return w.layout.is_rows() ? plain(plain_w) : desc_of(w);
   }
-  // A primitive's layout of filters in the plan's terms.
+  // A primitive's layout of filters, as a planned layout.
   Layout wished_filters(const dnnl::memory::desc& desc) const {
     return plain_w == w ? filter_layout_of(desc, w) : Layout();
   }
 };
 
-// Plans for CPUs do not know channels last, the layout of oneDNN's kernels for matrix units: its
-// kernels for channel blocks take what our own (amx) leave.
+// Describes a primitive. CPU plans do not support channels-last, the layout of oneDNN's AMX
+// kernels. oneDNN's kernels for channel blocks compute the convolutions that Lockstep's AMX methods
+// refuse.
 template <class Describe>
 auto described(DnnlProblem p, const Describe& describe) {
   p.in_blocks = p.type == DType::bfloat16 && multiplies_bfloat16_matrices() && p.x.size() >= 3 &&

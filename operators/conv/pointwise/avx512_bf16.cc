@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for one kind of processor: nothing here may be shared with other files, hence no
-// function of the standard library.
+// Compiled for one kind of processor: nothing here may be shared with other files, so no function
+// of the standard library is used.
 #include <immintrin.h>
 
 #include "operators/conv/pointwise/loops.h"
@@ -14,12 +14,12 @@ using Pixel = __m256i;
 constexpr int64_t kPair = 2 * kChannels;
 constexpr int kOutputs = 8;  // 8 outputs x 2 blocks of inputs: 16 of 32 registers are sums
 
-// Places in two vectors, of which the second one begins at 32.
+// Indices that interleave two vectors; the second vector begins at index 32.
 constexpr uint16_t kInterleaved[kPair] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                           37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
                                           11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
 
-// Walks through pixels, over the ends of rows and images.
+// Walks through pixels, across the ends of rows and images.
 class Walk {
  public:
   Walk(const Pixels& pixels, int64_t block, int64_t first)
@@ -102,7 +102,7 @@ void add_products(const PanelProducts& products) {
       const BFloat16* x = products.x + i * block;
       const BFloat16* dy = products.dy + o / kChannels * block + o % kChannels * 2;
       float* dw = products.dw + o * products.row + i * kChannels;
-      // A line of the cache for each pair, or the same one again.
+      // Prefetches a new cache line for each pair, or the same line again.
       const bool more = tile < ahead.blocks;
       const BFloat16* next = more ? ahead.from + tile * ahead.plane : x;
       const auto add = products.inputs - i > 1 ? add_tile<2> : add_tile<1>;

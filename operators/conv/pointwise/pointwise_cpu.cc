@@ -43,7 +43,7 @@ Pixels pixels_of(const TensorDesc& tensor) {
           .across = kChannels};
 }
 
-// The pixels of x that windows see.
+// The pixels of x in the windows.
 Pixels seen_pixels(const ConvProblem& problem) {
   Pixels pixels = pixels_of(problem.x);
   const Conv2d conv = problem.conv2d();
@@ -55,9 +55,10 @@ Pixels seen_pixels(const ConvProblem& problem) {
   return pixels;
 }
 
-// Pixels go in chunks, of which some form a part, which has sums of its own. The narrower tensor's
-// channels of a chunk fit into an L2 cache; the wider one's go in panels of two blocks, which fit
-// into an L1 cache. A part's products with a panel are an item of work.
+// Pixels are divided into chunks; several chunks form a part, which has separate sums. The channels
+// of the narrower tensor in a chunk fit into an L2 cache. The wider tensor is divided into panels
+// of two blocks, which fit into an L1 cache. The products of a part with a panel are an item of
+// work.
 class PointwiseGradW final : public Kernel {
  public:
   PointwiseGradW(const Pixels& x, const Pixels& dy, int64_t pixels, int threads)
@@ -128,7 +129,7 @@ class PointwiseGradW final : public Kernel {
     }
   }
 
-  // The products of one chunk with some panels of the wider tensor.
+  // Adds the products of one chunk with some panels of the wider tensor.
   void add_chunk(const Range& range, const Pixels& wide, const Pixels& narrow, int64_t chunk,
                  bool first, bool last, float* dw, BFloat16* memory) const {
     const int64_t pixel = chunk * 2 * pairs_;
@@ -159,7 +160,7 @@ class PointwiseGradW final : public Kernel {
     }
   }
 
-  // What the next panel is made of, in this chunk or the next one.
+  // The memory of the next panel, in this chunk or the next chunk.
   Ahead ahead_of(const Range& range, int64_t panel, const Pixels& wide, int64_t pixel,
                  bool last) const {
     const bool same = panel + 1 < range.end;

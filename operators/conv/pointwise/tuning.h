@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that divide the work of gradients of 1x1 filters. Parts decide bits.
+// Thresholds that divide the work of gradients of 1x1 filters. The number of parts changes bits.
 #pragma once
 
 #include <cstdint>

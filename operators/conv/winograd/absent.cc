@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds without Winograd's method.
+// Stub for builds without Winograd's method.
 #include "operators/conv/winograd/winograd.h"
 
 namespace lockstep {

@@ -16,7 +16,7 @@ struct Eight : Avx2 {
     _mm_storeu_ps(to, _mm256_castps256_ps128(x));
     _mm_storeu_ps(to + 4 * row, _mm256_extractf128_ps(x, 1));
   }
-  // Columns of four by four floats in each part of 16 bytes.
+  // Transposes four by four floats in each part of 16 bytes.
   static void transpose(Vector a, Vector b, Vector c, Vector d, Vector* to) {
     const Vector low_ab = _mm256_unpacklo_ps(a, b), low_cd = _mm256_unpacklo_ps(c, d);
     const Vector high_ab = _mm256_unpackhi_ps(a, b), high_cd = _mm256_unpackhi_ps(c, d);

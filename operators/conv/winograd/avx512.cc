@@ -24,7 +24,7 @@ struct Sixteen : Avx512 {
   static __m128 quarter(Vector x) {
     return _mm512_maskz_extractf32x4_ps(0xF, x, kNumber);
   }
-  // Columns of four by four floats in each part of 16 bytes.
+  // Transposes four by four floats in each part of 16 bytes.
   static void transpose(Vector a, Vector b, Vector c, Vector d, Vector* to) {
     const Vector low_ab = _mm512_maskz_unpacklo_ps(kAll, a, b),
                  low_cd = _mm512_maskz_unpacklo_ps(kAll, c, d);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Minimal filtering F(4, 3) after Winograd: 4 outputs of a filter with 3 taps from 6 inputs by 6
-// multiplications instead of 12. Twice, along rows and columns, 36 instead of 144.
+// multiplications instead of 12. Applied along rows and columns, it needs 36 multiplications
+// instead of 144.
 //
-// It multiplies polynomials by their values at 0, a, -a, b, -b and infinity. The points decide how
-// much rounding errors grow; these keep the error within twice that of a direct convolution. They
-// and their powers are exact in float32.
+// The method multiplies polynomials by their values at 0, a, -a, b, -b and infinity. The points
+// determine the growth of rounding errors; these points keep the error within twice the error of a
+// direct convolution. The points and their powers are exact in float32.
 #pragma once
 
 namespace lockstep::winograd {
 
-// P: a processor's vectors (see loops_of.h). Each function transforms a row of vectors that are
-// `from` apart into one of vectors that are `to` apart.
+// P provides a processor's vectors (see loops_of.h). Each function transforms a row of vectors that
+// are `from` apart into a row of vectors that are `to` apart.
 template <class P>
 struct Filtering {
   using Vector = typename P::Vector;
@@ -18,7 +19,7 @@ struct Filtering {
   static constexpr float a2 = a * a, b2 = b * b;
   static constexpr float at_a = 1 / (2 * a2 * (a2 - b2)), at_b = 1 / (2 * b2 * (b2 - a2));
 
-  // 6 inputs to their values at the points.
+  // Transforms 6 inputs to their values at the points.
   static void input(const Vector* x, int from, Vector* y, int to) {
     const Vector x0 = x[0], x1 = x[from], x2 = x[2 * from], x3 = x[3 * from], x4 = x[4 * from],
                  x5 = x[5 * from];
@@ -28,7 +29,7 @@ struct Filtering {
     y[5 * to] = fma(a2 * b2, x1, fma(-(a2 + b2), x3, x5));
   }
 
-  // 3 taps to their values.
+  // Transforms 3 taps to their values at the points.
   static void filter(const Vector* x, int from, Vector* y, int to) {
     const Vector x0 = x[0], x1 = x[from], x2 = x[2 * from];
     y[0] = times(1 / (a2 * b2), x0);
@@ -37,7 +38,7 @@ struct Filtering {
     y[5 * to] = x2;
   }
 
-  // 6 products to 4 outputs.
+  // Transforms 6 products to 4 outputs.
   static void output(const Vector* x, int from, Vector* y, int to) {
     const auto [x0, even_a, odd_a, even_b, odd_b, x5] = apart(x, from);
     y[0] = P::add(x0, P::add(even_a, even_b));
@@ -46,7 +47,7 @@ struct Filtering {
     y[3 * to] = P::add(x5, fma(b * b2, odd_b, times(a * a2, odd_a)));
   }
 
-  // The transpose of output(): 4 gradients of outputs to those of products.
+  // The transpose of output(): gradients of 4 outputs to gradients of 6 products.
   static void output_gradient(const Vector* x, int from, Vector* y, int to) {
     const Vector x0 = x[0], x1 = x[from], x2 = x[2 * from], x3 = x[3 * from];
     y[0] = x0;
@@ -55,7 +56,7 @@ struct Filtering {
     y[5 * to] = x3;
   }
 
-  // The transpose of filter(): 6 gradients of values to those of 3 taps.
+  // The transpose of filter(): gradients of 6 values to gradients of 3 taps.
   static void filter_gradient(const Vector* x, int from, Vector* y, int to) {
     const auto [x0, even_a, odd_a, even_b, odd_b, x5] = apart(x, from);
     y[0] = fma(1 / (a2 * b2), x0, fma(at_a, even_a, times(at_b, even_b)));
@@ -67,13 +68,13 @@ struct Filtering {
   static Vector times(float factor, Vector x) { return P::multiply(P::all(factor), x); }
   static Vector fma(float factor, Vector x, Vector y) { return P::fma(P::all(factor), x, y); }
 
-  // The values at a point and at its negative.
+  // Computes the values at a point and at its negative.
   static void pair(Vector even, Vector odd, Vector* y, int to) {
     y[0] = P::add(even, odd);
     y[to] = P::subtract(even, odd);
   }
 
-  // The sums and differences of what belongs to a point and to its negative.
+  // The sums and differences of the values at a point and at its negative.
   struct Apart {
     Vector x0, even_a, odd_a, even_b, odd_b, x5;
   };

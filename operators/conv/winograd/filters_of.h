@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transforms of filters and of their gradients, an item of the loops (loops.h) at a time.
+// The transforms of filters and of their gradients, one item of the loops (loops.h) at a time.
 //
-// P::every_fourth_row has four floats of each of its rows, and P::transpose exchanges rows and
-// columns of four by four floats in each four lanes. P::stream writes an aligned vector past the
-// caches; end_streams lets other threads see all of them.
+// P::every_fourth_row has four floats of each of its rows. P::transpose transposes four by four
+// floats in each four lanes. P::stream writes an aligned vector past the caches; end_streams makes
+// all such writes visible to other threads.
 #pragma once
 
 #include "operators/conv/winograd/filtering.h"
@@ -73,7 +73,7 @@ class FiltersOf {
   }
 
   // The filters of an item, row by row of outputs. In memory these rows are often a multiple of
-  // some KiB apart, so a cache keeps few of their lines at once: each row is moved as a whole.
+  // some KiB apart, so a cache can hold few of their lines at once. Each row is copied as a whole.
   struct Staged {
     alignas(64) float taps[kPanel * kStagedRow];
   };
@@ -96,7 +96,7 @@ class FiltersOf {
       }
   }
 
-  // Four neighbouring floats of each of kLanes rows: vector i has float i of every row.
+  // Loads four neighbouring floats of each of kLanes rows: vector i has float i of every row.
   static void load_four(const float* from, int64_t row, Vector* to) {
     P::transpose(P::every_fourth_row(from, row), P::every_fourth_row(from + row, row),
                  P::every_fourth_row(from + 2 * row, row), P::every_fourth_row(from + 3 * row, row),
@@ -108,7 +108,7 @@ class FiltersOf {
     for (int i = 0; i < 4; ++i) P::store_every_fourth_row(to + i * row, row, by_row[i]);
   }
 
-  // The nine taps of each of kLanes filters; the last two fours overlap.
+  // Loads the nine taps of each of kLanes filters; the last two groups of four overlap.
   static void load_filters(const float* from, int64_t of_output, Vector* taps) {
     load_four(from, of_output, taps);
     load_four(from + 4, of_output, taps + 4);
@@ -120,8 +120,9 @@ class FiltersOf {
     store_four(to + 5, of_output, taps + 5);
   }
 
-  // The loops over filters touch 36 places of values. These are fetched so many inputs ahead, even
-  // beyond the last, if they do not fit a core's own cache, as those of a slice do (work.h).
+  // The loops over filters touch 36 positions of values. The values are prefetched kValuesAhead
+  // inputs ahead, even after the last input, if they do not fit a core's L2 cache. The values of a
+  // slice (work.h) fit.
   static constexpr int64_t kValuesAhead = 2;
   enum Use { kToRead, kToWrite };
 
@@ -132,7 +133,7 @@ class FiltersOf {
     for (int p = 0; p < kPoints; ++p)
       for (int at = 0; at < kPanel; at += kLine) __builtin_prefetch(values + p * stride + at, kUse);
   }
-  // What the next item reads, perhaps after products: into the core's second cache.
+  // Prefetches taps for the next item, which may follow products, into the L2 cache.
   static void fetch_taps(const float* taps, int count) {
     for (int at = 0; at < count; at += kLine) __builtin_prefetch(taps + at, kToRead, 2);
   }

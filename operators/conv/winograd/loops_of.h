@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, and as many
-// registers as kRows rows of two sums need (and what filters_of.h wants).
+// Implements loops.h. P provides a processor's vectors of floats: vectors of kLanes floats,
+// arithmetic, and the operations that filters_of.h needs. There are enough registers for kRows rows
+// of two sums.
 //
-// For files that are compiled for one kind of processor: nothing here may be shared with others,
-// hence no function of the standard library.
+// For files that are compiled for one kind of processor: nothing here may be shared with other
+// files, so no function of the standard library is used.
 #pragma once
 
 #include "operators/conv/winograd/filtering.h"
@@ -118,10 +119,10 @@ class LoopsOf final : public Loops {
   static constexpr int kLanes = P::kLanes, kPanel = 2 * kLanes;
   static constexpr int kSummedRows = kLanes / 2;
 
-  // The place of an item of tiles in images.
+  // The position of an item of tiles in images.
   struct Place {
     int64_t group;  // of channels
-    int64_t plane;  // where its vectors start
+    int64_t plane;  // offset of its vectors
     int64_t row, column;
 
     Place(const Images& images, const Tiles& tiles, int64_t item) {
@@ -136,7 +137,7 @@ class LoopsOf final : public Loops {
     }
   };
 
-  // kSide x kSide pixels from (row, column) on; those outside are 0.
+  // Reads kSide x kSide pixels from (row, column) on; pixels outside are 0.
   template <int kSide>
   static void read(const float* plane, const Images& images, int64_t row, int64_t column,
                    Vector* tile) {
@@ -164,7 +165,7 @@ class LoopsOf final : public Loops {
                  tile[r * kTile + c]);
   }
 
-  // kRows neighbouring tiles by a panel of filters.
+  // Multiplies kRows neighbouring tiles by a panel of filters.
   template <int kRows>
   static void multiply_rows(const float* x, const float* w, int64_t inputs, int64_t group,
                             bool first, float* y) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of 3x3 windows with a quarter of the multiplications, at twice the rounding error: a
-// candidate before oneDNN's. Neither threads nor the width of vectors change a bit.
+// Convolutions of 3x3 windows with a quarter of the multiplications, at twice the rounding error. A
+// candidate before oneDNN's. The number of threads and the width of vectors change no bit.
 #pragma once
 
 #include "operators/conv/implementations.h"
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// What a convolution of 3x3 windows costs, in multiplications of a matrix product.
+// The cost of a convolution of 3x3 windows, in multiplications of a matrix product.
 struct WinogradCost {
   int64_t images, inputs, outputs;  // channels
   int64_t height, width;            // of the result
@@ -20,7 +20,7 @@ struct WinogradCost {
 // Empty in a build without Winograd's method.
 std::vector<ConvImplementation> winograd_convolutions();
 
-// With these loops instead of this processor's.
+// Uses `loops` instead of this processor's loops.
 std::unique_ptr<Kernel> prepare_winograd(const KernelRequest& request,
                                          const winograd::Loops& loops);
 

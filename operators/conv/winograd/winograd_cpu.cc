@@ -35,7 +35,7 @@ std::string refusal(const KernelRequest& request) {
   return "";
 }
 
-// A tensor's own channel blocks where the loops can read them.
+// The tensor's channel blocks if the loops can read them; else blocks of `lanes` channels.
 Layout layout_for(const TensorDesc& tensor, const Loops& loops) {
   const bool reads = tensor.layout.block() % loops.lanes() == 0;
   return reads ? tensor.layout : Layout::blocks(loops.lanes());
@@ -47,7 +47,7 @@ Images images_of(const TensorDesc& tensor, const Loops& loops) {
   return {tensor.dims[1], tensor.dims[2], tensor.dims[3], tensor.layout.block()};
 }
 
-// From x to y, and, with filters turned and padding exchanged, from dy to dx.
+// A transform from x to y or, with rotated filters and exchanged padding, from dy to dx.
 struct Direction {
   Images from, to;
   int64_t images;
@@ -117,7 +117,7 @@ class WinogradKernel final : public Kernel {
     finish(args, to, tiles, output, 0, outputs_items(tiles));
   }
 
-  // The channels from `output` on, from their tiles.
+  // Transforms the tiles of the channels from `output` on to outputs.
   void finish(const KernelArgs& args, const float* from, const Tiles& tiles, int64_t output,
               int64_t begin, int64_t end) const {
     const ConvEpilogue& after = does_.epilogue;
@@ -204,7 +204,8 @@ class WinogradGradW final : public Kernel {
     });
   }
 
-  // Others use the gradients after other layers', which fill a core's own cache.
+  // True if gradients are written past the caches. The gradients of other layers fill a core's
+  // cache before these gradients are read.
   static bool past_caches(int64_t inputs, int64_t outputs) {
     return 9 * inputs * outputs * static_cast<int64_t>(sizeof(float)) > kTuning.gradients_to_keep;
   }
@@ -235,7 +236,7 @@ std::unique_ptr<Kernel> prepare_grad_w(const ConvProblem& problem, const Loops& 
                                          conv.across.pad, problem.threads);
 }
 
-// The result, or the gradient of the input: images exchanged and filters turned.
+// Computes the result, or the gradient of the input with images exchanged and filters rotated.
 std::unique_ptr<Kernel> prepare_images(const ConvProblem& problem, const Loops& loops) {
   const Conv2d conv = problem.conv2d();
   const bool is_gradient = problem.pass == ConvPass::grad_x;
