@@ -39,7 +39,7 @@ struct Room {
   std::vector<KernelEntry> (*cuda)();
   bool communicates = false;  // no kernel may run in place of another device's kernel
 };
-// For families that have no kernels for a device.
+// The kernels of a family that has none for a device.
 inline std::vector<KernelEntry> no_kernels() { return {}; }
 
 inline constexpr Room kRooms[] = {

@@ -64,9 +64,9 @@ void each_pack(const ChannelGroups& lie, const ChannelGroups::Walk& walk, const 
   for (int64_t k = 0; k < walk.narrow; ++k, at += lie.pitch) visit(at, walk.width);
 }
 
-// For each group, calls add_up(image, group) for every image, then settle(group), then
-// finish(image, group) for every image. If there are enough groups for all threads, one thread
-// processes a group, so that the second pass finds the group in the cache.
+// Calls add_up(image, group) for every image of a group, then settle(group), then finish(image,
+// group) for every image. If there are enough groups for all threads, one thread processes a group,
+// so that the second pass finds the group in the cache.
 template <class AddUp, class Settle, class Finish>
 void over_groups(const ChannelGroups& lie, int threads, const AddUp& add_up, const Settle& settle,
                  const Finish& finish) {

@@ -72,7 +72,8 @@ Rewritten fuse_gradient_sums(const Graph& graph, const Known& known);
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();
-// With `planned`, the kernels are for plans for a GPU that may be absent; they cannot run.
+// Kernels of convolutions on GPUs. With `planned`, the kernels are for plans for a GPU that may be
+// absent, and cannot run.
 std::vector<KernelEntry> conv_cuda(std::shared_ptr<const struct GpuProperties> planned = nullptr);
 
 }  // namespace lockstep

@@ -111,8 +111,8 @@ std::unique_ptr<Kernel> prepare_fused_grad_x(const KernelRequest& request, const
   });
 }
 
-// Computes the gradient with respect to x, with operand x in the role of dy; the bias is added
-// afterwards.
+// Computes y like the gradient of a convolution's data, with operand x in the role of dy. The bias
+// is added afterwards.
 std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request, const Planned& planned) {
   AttributeReader reader = request.attributes();
   const TensorDesc &x = request.in[0], &w = request.in[1], &y = request.out[0];

@@ -76,7 +76,8 @@ class ConvFusion {
     if (!gone_.contains(node.index())) keep_sum(node, -1);
   }
 
-  // If two convolutions meet in a sum, the later convolution adds the earlier convolution's result.
+  // Records a fusion with a sum. If two convolutions meet in a sum, the later convolution adds the
+  // earlier convolution's result.
   void keep_sum(const Node& sum, int relu) {
     if (sum.type() != "Add" || !sum.domain().empty()) return;
     const Value a = sum.inputs()[0], b = sum.inputs()[1];
@@ -89,8 +90,8 @@ class ConvFusion {
     if (convolution >= 0) keep({convolution, sum.index(), relu, of_a > of_b ? b : a});
   }
 
-  // Only convolutions of 16-bit floats can fuse the sums. With 16-bit inputs, squares of a large
-  // mean leave enough precision for the variance.
+  // Finds convolutions to fuse with a batch norm's sums: only convolutions of 16-bit floats. With
+  // 16-bit inputs, squares of a large mean leave enough precision for the variance.
   void find_norm(const Node& node) {
     if (node.type() != "BatchNormTrain" || node.domain() != kOwnDomain ||
         node.inputs().size() > BatchNormIn::z + 1)

@@ -39,8 +39,8 @@ class SumFusion {
     return is_convolution && !others_see ? maker->index() : -1;
   }
 
-  // If two convolutions meet in a sum, the later convolution adds to the earlier convolution's
-  // result.
+  // Finds a sum to fuse. If two convolutions meet in a sum, the later convolution adds to the
+  // earlier convolution's result.
   void find(const Node& sum) {
     if (sum.type() != "Sum" || !sum.domain().empty() || sum.inputs().size() != 2) return;
     const Value a = sum.inputs()[0], b = sum.inputs()[1];

@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-// In prediction: x. In training: sets a fraction `ratio` of the elements to 0 and scales up the
-// others. Every node draws its own numbers.
+// Returns x in prediction. In training, sets a fraction `ratio` of the elements to 0 and scales up
+// the others. Every node draws its own numbers.
 Value dropout(Graph& graph, Value x, float ratio, bool training, const Site& site = {});
 
 std::vector<Op> dropout_ops();

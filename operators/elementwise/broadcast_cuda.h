@@ -37,7 +37,7 @@ std::unique_ptr<Kernel> kernel_of_two(const KernelRequest& request) {
   });
 }
 
-// For operands of one element type.
+// A kernel for operands of one element type.
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> broadcast_kernel(const KernelRequest& request) {
   check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",

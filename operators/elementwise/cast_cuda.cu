@@ -27,8 +27,7 @@ struct CastBlocks {
   }
 };
 
-// For images with few channels, which are written channels-last: a thread per pixel, with one
-// division.
+// Casts images with few channels to channels-last: a thread per pixel, with one division.
 template <class From, class To, class Index>
 struct CastPixels {
   Index channels, plane;

@@ -34,8 +34,8 @@ class CublasProduct {
  public:
   static constexpr std::size_t kWorkspace = std::size_t{32} << 20U;
 
-  // With a device, chooses the algorithm for the current device; throws Unsupported if there is no
-  // algorithm. Without a device, nothing can run.
+  // Chooses the algorithm for the current device; throws Unsupported if there is no algorithm.
+  // Without a device, nothing can run.
   CublasProduct(const MatrixProduct& product, bool has_device);
   ~CublasProduct();
 

@@ -22,7 +22,7 @@ inline std::shared_ptr<CublasProduct> chosen_product(const KernelRequest& reques
   return std::make_shared<CublasProduct>(product, there);
 }
 
-// For plan dumps.
+// The name of the library and its precision, for plan dumps.
 inline std::string description_of_products(const KernelRequest& request) {
   return request.tf32 && request.in[0].dtype == DType::float32 ? "cublasLt, tf32" : "cublasLt";
 }

@@ -192,7 +192,7 @@ std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
   return map_kernel<X, Y, F, 1>(request, f);
 }
 
-// For two operands with the result's shape.
+// A kernel for two operands with the result's shape.
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_two(const KernelRequest& request, F f) {
   return map_kernel<X, Y, F, 2>(request, f);

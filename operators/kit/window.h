@@ -34,8 +34,8 @@ Attributes write_window(const Window& window);
 // Size of the output along dimension `i`; throws if the window does not fit.
 int64_t output_size(const Window& window, std::size_t i, int64_t input);
 
-// The end padding with which windows exactly cover the input: more than declared if ceil_mode adds
-// a window, less if a remainder of the input is unused.
+// The end padding with which the last window ends exactly at the end of the padding: more than
+// declared if ceil_mode adds a window, less if windows leave a remainder.
 int64_t covering_end_pad(const Window& window, std::size_t i, int64_t input, int64_t output);
 
 }  // namespace lockstep

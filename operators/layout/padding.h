@@ -11,8 +11,8 @@ namespace lockstep {
 // writes the tensor once more. It does not pay if most of the tensor would be padding.
 constexpr bool worth_padding(int64_t channels, int64_t block) { return 2 * channels >= block; }
 
-// For kernels that treat memory as a flat list: a candidate that maps 0 to 0. The kernel computes
-// padding as if it were channels, so padding stays 0.
+// Marks a candidate that treats memory as a flat list and maps 0 to 0. The kernel computes padding
+// as if it were channels, so padding stays 0.
 Candidate keeping_zeros(Candidate candidate);
 
 // Clears padding after a kernel that turned zeros into other numbers. Allocates nothing.

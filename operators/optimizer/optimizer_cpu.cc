@@ -174,8 +174,9 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   });
 }
 
-// If a parameter has its gradient's layout, the parameter and its slots are updated in this layout.
-// The update of many parameters also reads a gradient in tiles if the parameter is row-major.
+// Layouts of an update. If a parameter has its gradient's layout, the parameter and its slots are
+// updated in this layout. The update of many parameters also reads a gradient in tiles if the
+// parameter is row-major.
 template <class Rule, bool kMany>
 Layouts update_wish(const KernelRequest& request) {
   const UpdateOperandsOf<Rule> operands(request, kMany);

@@ -24,8 +24,8 @@ class UpdateOrder {
 
   // The order of elements in memory.
   static UpdateOrder in_order(int64_t count) { return {count, count, 1, kElementsAtOnce}; }
-  // For a row-major filter with a gradient or copy in tiles: a piece has 16 outputs and a few
-  // inputs, so that the written part of the tiles stays in the cache.
+  // The order for a row-major filter with a gradient or copy in tiles. A piece has 16 outputs and a
+  // few inputs, so that the written part of the tiles stays in the cache.
   static UpdateOrder by_tiles(const Dims& filter) {
     const int64_t plane = filter[2] * filter[3];
     const int64_t inputs = std::max(kSide, kElementsAtOnce / plane / kSide * kSide);

@@ -147,7 +147,7 @@ class Gradient {
       V::store(dx + column * kChannels, sum);
     }
   }
-  // For rows under kRows rows of windows: straight-line code for the two pixels at which a window
+  // Straight-line code for rows under kRows rows of windows: for the two pixels at which a window
   // starts, if all windows that could reach these pixels exist.
   template <int kRows>
   void add_up(int64_t row, Range windows, T* dx) const {

@@ -21,7 +21,7 @@ PoolAttrs pool_attrs_of(const KernelRequest& request);
 PoolAttrs global_window(const Dims& x);  // one window over the whole plane
 
 // Refusals of an AveragePool and of its gradient. If padding counts and a window reaches past the
-// padding, ONNX counts only the positions up to the end of the padding; these kernels do not.
+// padding, ONNX does not count the positions past the padding; these kernels do.
 std::string past_padding(const KernelRequest& request);
 std::string past_padding_back(const KernelRequest& request);
 

@@ -55,8 +55,8 @@ Value process_all_gather(Graph& graph, Value x, const ProcessAllGatherAttrs& att
 std::vector<Op> process_ops();
 // The connection to the other processes; throws if there is only one process.
 Comm& comm_of(const KernelRequest& request);
-// For a ProcessAllGather: the offsets in bytes at which each rank's x begins in y, and the end of
-// the last.
+// The offsets in bytes at which each rank's x begins in the y of a ProcessAllGather, and the end of
+// the last x.
 std::vector<std::size_t> places_of_ranks(const KernelRequest& request);
 
 std::vector<KernelEntry> process_cpu();

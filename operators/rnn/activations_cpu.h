@@ -8,7 +8,7 @@
 namespace lockstep {
 
 void activate(const RecurrentActivation& f, const float* x, float* y, int64_t count);
-// Also computes the slopes. The slope of a clipped argument is 0.
+// Computes the activations and their slopes. The slope of a clipped argument is 0.
 void activate(const RecurrentActivation& f, const float* x, float* y, float* slopes, int64_t count);
 
 }  // namespace lockstep

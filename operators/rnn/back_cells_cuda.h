@@ -132,8 +132,8 @@ struct GruBack {
   }
 };
 
-// Without linear_before_reset: computes the gradient of r's sums from the gradient of r * the
-// previous state.
+// Computes the gradient of r's sums from the gradient of r * the previous state. Used without
+// linear_before_reset.
 struct GruResetBack {
   Sequences all;
   int64_t t;

@@ -80,7 +80,7 @@ std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
   });
 }
 
-// For views that the planner could not make aliases.
+// A copy, for views that the planner could not make aliases.
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   return make_kernel([bytes = request.out[0].bytes()](const KernelArgs& args) {
     if (bytes > 0) std::memcpy(args.out[0].data, args.in[0].data, bytes);

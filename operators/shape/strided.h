@@ -17,14 +17,14 @@ struct StridedWalk {
 
 std::vector<int64_t> contiguous_strides(const Dims& dims);
 
-// For these walks the result is contiguous and operand 0 is strided.
+// Walks with a contiguous result and a strided operand 0.
 StridedWalk transpose_walk(const KernelRequest& request);
 StridedWalk expand_walk(const KernelRequest& request);
 StridedWalk slice_walk(const KernelRequest& request);
 StridedWalk depth_to_space_walk(const KernelRequest& request);
 StridedWalk space_to_depth_walk(const KernelRequest& request);
 StridedWalk tile_walk(const KernelRequest& request);
-// For SliceGrad: dy is contiguous, and the result is strided.
+// The walk of SliceGrad: dy is contiguous, and the result is strided.
 StridedWalk slice_grad_walk(const KernelRequest& request);
 
 // Pad: the source in x of a position in y along one dimension. `at` is the position relative to x;

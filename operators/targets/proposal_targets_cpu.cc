@@ -10,7 +10,8 @@
 namespace lockstep {
 namespace {
 
-// In draws, a proposal is numbered by its source, a true box by its row plus kFirstTruth.
+// The first number of true boxes in draws. A proposal is numbered by its source, a true box by its
+// row plus kFirstTruth.
 constexpr int64_t kFirstTruth = int64_t{1} << 31;
 
 class ProposalTargetsKernel final : public Kernel {

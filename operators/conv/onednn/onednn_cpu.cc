@@ -95,7 +95,7 @@ dnnl::convolution_backward_data::primitive_desc grad_x_desc(const DnnlProblem& p
   });
 }
 
-// Computes x from y (operand 0) and w (operand 1).
+// Computes the data's gradient x from y (operand 0) and w (operand 1).
 std::unique_ptr<DnnlKernel> backward_data(const DnnlProblem& p, const KernelRequest& request) {
   const auto shared = in_fine_shares([&] { return grad_x_desc(p); });
   const auto& desc = shared.desc;

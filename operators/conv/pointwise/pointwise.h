@@ -10,7 +10,7 @@ namespace lockstep {
 
 std::vector<ConvImplementation> pointwise_convolutions();
 
-// For any processor with AVX512-BF16.
+// Works on any processor with AVX512-BF16.
 std::unique_ptr<Kernel> prepare_pointwise_grad_w(const KernelRequest& request);
 
 }  // namespace lockstep
