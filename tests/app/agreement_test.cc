@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys processes must have alike, and which a checkpoint remembers.
+// The keys that all processes must agree on, and the keys that a checkpoint remembers.
 #include "app/train/agreement.h"
 
 #include <gtest/gtest.h>

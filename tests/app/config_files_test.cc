@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a configuration: bases, what is no configuration, and what no text may hold.
+// The files of a configuration: bases, files that are no configuration, and characters that no text
+// may contain.
 #include <gtest/gtest.h>
 
 #include "app/classification/config.h"
@@ -44,17 +45,17 @@ TEST_F(ConfigFilesTest, ALaterBaseOverridesAnEarlierOneAndTheFileOverridesAll) {
   EXPECT_EQ(origins.of("SOLVER.BASE_LR"), path + ":4");
   EXPECT_EQ(origins.of("SOLVER.GAMMA"), "base " + (folder / "more/deep.yaml") + ":2");
   EXPECT_EQ(origins.of("SOLVER.MAX_ITER"), "base " + (folder / "data.yaml") + ":2");
-  // The order of the list decides.
+  // Bases are read in the order of the list.
   file("x.yaml", "_BASE_:\n- data.yaml\n- more/deep.yaml\n");
   EXPECT_EQ(read(path, origins).schedule.max_iter, 5);
-  // A base that two others share.
+  // Two other bases share this base.
   file("y.yaml", "_BASE_: [more/deep.yaml, solver.yaml]\n");
   EXPECT_EQ(read(folder / "y.yaml", origins).schedule.gamma, 0.5);
-  // The task is that of the last file that names one.
+  // The last file that names a task decides.
   file("lm.yaml", "MODEL: {TYPE: char_gru}\n");
   file("x.yaml", "_BASE_: [lm.yaml, data.yaml]\nMODEL: {TYPE: mlp}\n");
   EXPECT_EQ(read(path, origins).model, "mlp");
-  // Every command reads them: the run's own configuration is one file without bases.
+  // Every command reads bases. The run's own configuration is a single file without bases.
   file("config.yaml", std::string(kTrainingConfig) + "_BASE_: [data.yaml]\n");
   ASSERT_EQ(run_lockstep({"train", folder / "config.yaml", "OUTPUT_DIR", folder / "run",
                           "SOLVER.MAX_ITER", "1"})
@@ -83,12 +84,12 @@ TEST_F(ConfigFilesTest, WhatIsNoBaseIsNamedWithItsFileAndLine) {
   refused("DEVICES: cpu\n_BASE_:\n- good.yaml\n- a.yaml\n",
           (folder / "a.yaml") + ":1: _BASE_ closes a circle: " + path + " -> " +
               (folder / "a.yaml") + " -> ");
-  // An error in a base is told of that file.
+  // An error in a base names the base's file.
   file("bad.yaml", "DEVICES: cpu\nTRAIN: {BATCH_SIZ: 8}\n");
   file("x.yaml", "_BASE_: [good.yaml, bad.yaml]\n");
   Origins origins;
   expect_error([&] { read(path, origins); }, (folder / "bad.yaml") + ":2: unknown key");
-  // Files that each name the one before twice are as many as there are ways.
+  // Each file names the file before it twice, so the number of reads doubles with each file.
   file("0.yaml", "DEVICES: cpu\n");
   for (int i = 1; i < 30; ++i)
     file(join(i, ".yaml"), join("_BASE_: [", i - 1, ".yaml, ", i - 1, ".yaml]\n"));
@@ -112,7 +113,7 @@ TEST_F(ConfigFilesTest, AConfigurationIsOneDocumentThatSetsAKey) {
   expect_error([&] { read_config(path, {}); }, path + ":2: a second document");
   config("- a\nDEVICES: cpu\n");
   expect_error([&] { read_config(path, {}); }, path + ":2: this line belongs to nothing above");
-  // One document may be marked.
+  // A configuration may have the markers of one YAML document.
   read_config(config("%YAML 1.2\n---\nDEVICES: cpu\n...\n# the end\n"), {});
   file("empty.yaml", "# later\n");
   config("_BASE_: empty.yaml\nDEVICES: cpu\n");
@@ -209,7 +210,7 @@ TEST(ControlCharacters, AreRefusedInNamesOfKeysAndSections) {
     expect_error([&] { read_words(keys, words); }, "command line", "control character \\n");
 }
 
-// The type decides which table is read, so it is looked at before.
+// The type selects the table of keys, so it is read before all other keys.
 TEST_F(ConfigFilesTest, ATypeWithALineFeedForgesNoLine) {
   const std::string type = "mlp\nlockstep: all is well";
   const Outcome word = run_lockstep({"train", config(), "MODEL.TYPE", type});
@@ -218,13 +219,13 @@ TEST_F(ConfigFilesTest, ATypeWithALineFeedForgesNoLine) {
   const Outcome in_file = run_lockstep(
       {"train", config("MODEL:\n  TYPE: |\n    mlp\n    lockstep: all is well\nDEVICES: cpu\n")});
   expect_refused(in_file, {"config.yaml:2: \"mlp\\nlockstep", "control character \\n"});
-  // A list is YAML on a command line, too, and may have lines.
+  // A list on a command line is YAML as well, and may have several lines.
   EXPECT_EQ(read_config(config(), {"MODEL.HIDDEN", "[8,\n 16]"}).hidden,
             (std::vector<int64_t>{8, 16}));
   expect_error([&] { read_config(config(), {"MODEL.HIDDEN", "[8,\n x]"}); }, "is '[8,\\n x]'");
 }
 
-// A pattern with a NUL matched the folder itself, over and over.
+// A pattern with a NUL once matched the folder itself, endlessly.
 TEST_F(ConfigFilesTest, ATextFileWithANulInItsNameIsRefusedAtOnce) {
   file("texts/a.txt", "some text");
   const std::string text = "MODEL: {TYPE: char_rnn}\nDATA:\n  FILES: [\"*/\\0*\"]\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration: read, written back, explained.
+// Reads, writes and explains the configuration.
 #include "app/classification/config.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,8 @@ TEST_F(ConfigTest, WhatIsNoKeyIsNamedWithItsLine) {
                "config.yaml:2: TRAIN is already set in line 1");
   expect_error([&] { read("TRAIN: {BATCH_SIZE: 8}\nTRAIN.BATCH_SIZE: 9\n"); },
                "config.yaml:2: TRAIN.BATCH_SIZE is already set in line 1");
-  // An alias may lie within what it stands for, and one of ten of ten grows without end.
+  // An alias may be inside the value it refers to, and nested lists of aliases can grow without
+  // end.
   expect_error([&] { read("TRAIN: &a {BATCH_SIZE: *a}\n"); }, "config.yaml:1: unknown key TRAIN");
   expect_error([&] { read("MODEL: {HIDDEN: &a [*a, 1]}\n"); }, "MODEL.HIDDEN", "'[.., 1]'");
   expect_error([&] { read_config(config(), {"DEVICES"}); }, "'DEVICES' has no value");
@@ -103,7 +104,7 @@ TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
       "THREADS 1024", "8192 threads");
 }
 
-// What does not fit together is told by the place of the key that somebody set.
+// An error about values that do not fit together names the location of the key that was set.
 TEST_F(ConfigTest, KeysThatDoNotFitAreNamedByTheirPlace) {
   const std::string path = config();
   const auto refused = [&](const std::vector<std::string>& words, const std::string& beginning) {
@@ -125,7 +126,7 @@ TEST_F(ConfigTest, KeysThatDoNotFitAreNamedByTheirPlace) {
   refused({"SOLVER.TYPE", "Adam", "SOLVER.BETA2", "1"}, "command line: SOLVER.BETA1, SOLVER.BETA2");
   config(std::string(kTrainingConfig) + "RING_ORDER: [0, 0]\n");
   refused({}, path + ":8: RING_ORDER: ");
-  // No key that it names was set.
+  // None of the keys that the error names was set.
   config("DEVICES: cpu*2\nSOLVER: {LR_POLICY: steps_with_lrs, STEPS: [0]}\n");
   refused({}, path + ": SOLVER.LRS has 0 entries for 1 STEPS");
 }
@@ -167,10 +168,10 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
       },
       "SOLVER.LR_DECAY", "at least 0");
   expect_error([&] { read({"SOLVER.MOMENTUM", "1"}); }, "SOLVER.MOMENTUM: the momentum is 1");
-  read({"SOLVER.TYPE", "SGD", "SOLVER.BETA2", "1"});  // of no meaning there
+  read({"SOLVER.TYPE", "SGD", "SOLVER.BETA2", "1"});  // has no meaning for SGD
 }
 
-// Added up before anything is taken.
+// The memory needs are added up before any memory is allocated.
 TEST_F(ConfigTest, WhatAsksForMoreMemoryThanThereIsIsNamed) {
   const ProgramOptions little{.environment = {{"LOCKSTEP_MEMORY", "100M"}}};
   expect_refused(train("run", {"TRAIN.BATCH_SIZE", "1000000"}, little),
@@ -182,7 +183,7 @@ TEST_F(ConfigTest, WhatAsksForMoreMemoryThanThereIsIsNamed) {
   EXPECT_EQ(train("run", {"SOLVER.MAX_ITER", "1"}, little).exit_code, 0);
 }
 
-// They are compared as texts, but numbers used to have more digits.
+// Values are compared as texts, and earlier versions wrote numbers with more digits.
 TEST_F(ConfigTest, FitsCheckpointsOfAnOlderSpelling) {
   ClassificationConfig config = read_config(this->config(), {});
   const auto with = [&](const std::string& key, const std::string& value) {
@@ -195,7 +196,7 @@ TEST_F(ConfigTest, FitsCheckpointsOfAnOlderSpelling) {
   expect_error([&] { with("MODEL.HIDDEN", "[32, 17]"); }, "MODEL.HIDDEN");
 }
 
-// LOCKSTEP_UPDATE_GOLDEN=1 writes it anew.
+// LOCKSTEP_UPDATE_GOLDEN=1 rewrites the page.
 TEST_F(ConfigTest, ThePageOfKeysIsComplete) {
   const std::string page = run_lockstep({"keys", "--markdown"}).out;
   const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/docs/configuration.md";
@@ -225,7 +226,7 @@ TEST_F(ConfigTest, IsShownWithWhereItCameFrom) {
   expect_refused(run_lockstep({"inspect", "lenet", "--format", "config"}), {"'lenet' is none"});
 }
 
-// Training and scoring of detectors are the next step; their files are read already.
+// Checks the configuration of a detector without training: its files are read.
 TEST_F(ConfigTest, OfADetectorIsShownAndItsErrorsAreNamed) {
   const std::string path =
       config("MODEL: {TYPE: rpn, CONV_BODY: ResNet.add_ResNet50_conv4_body, RPN_ONLY: True}\n");

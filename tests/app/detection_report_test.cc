@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// report.html's part about detectors: its numbers, pictures, mistakes and curves.
+// The detector part of report.html: numbers, pictures, mistakes and curves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<Detection> right_detections(const Annotations& truth) {
   return detections;
 }
 
-// Generated scenes with a category that no object has, whose name is HTML.
+// Generated scenes with a category that has no objects and a name that is HTML.
 class DetectionReportTest : public ::testing::Test {
  protected:
   DetectionReportTest() : truth_(scenes_.annotations()), found_(right_detections(truth_)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes and names on pictures: where they lie, and that nothing a detector finds can break them.
+// Boxes and names drawn on pictures: their positions, and that no detection can break the drawing.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -21,7 +21,7 @@ std::array<uint8_t, 3> pixel(const Image& image, int64_t y, int64_t x) {
   return {at[0], at[1], at[2]};
 }
 
-// How far a pixel is from the colour of a class.
+// The distance of a pixel from the colour of a class.
 double distance(const std::array<uint8_t, 3>& pixel, std::size_t label) {
   const Colour colour = class_colour(label);
   return std::abs(pixel[0] / 255.0 - colour.red) + std::abs(pixel[1] / 255.0 - colour.green) +
@@ -86,7 +86,7 @@ TEST(DrawnBoxes, ThatAreNowhereLeaveThePictureAsItIs) {
     EXPECT_EQ(drawn(image, std::vector{DrawnBox{corners, "name", 0}}).rgb, image.rgb);
 }
 
-// Whether letters of a class's tab lie in a part of the picture.
+// The number of pixels in a part of the picture that belong to letters of a class's tab.
 int64_t letters(const Image& image, int64_t from_y, int64_t to_y) {
   int64_t dark = 0;
   for (int64_t y = from_y; y < to_y; ++y)
@@ -95,7 +95,7 @@ int64_t letters(const Image& image, int64_t from_y, int64_t to_y) {
 }
 
 TEST(DrawnLabels, StayInThePicture) {
-  // The tab has no place above the first, none below the last.
+  // The tab does not fit above the first box or below the last box.
   for (const std::array<float, 4>& corners : std::vector<std::array<float, 4>>{
            {0, 0, 200, 150}, {150, 0, 199, 149}, {195, 60, 199, 70}, {2, 140, 60, 149}}) {
     const Image without = drawn(plain_image(150, 200, 255), std::vector{DrawnBox{corners, "", 0}});
@@ -165,7 +165,7 @@ TEST(Framing, EnlargesAndShrinksByWholeFactors) {
   EXPECT_EQ(pixel(large, 1, 1)[0], 100);
   EXPECT_EQ(pixel(large, 1, 2)[0], 10);
   EXPECT_EQ(shrunk(large, 2).rgb, image.rgb);
-  const Image small = shrunk(image, 2);  // the second column's pixel has two of them
+  const Image small = shrunk(image, 2);  // the second column's pixel covers two of them
   ASSERT_EQ(std::pair(small.height, small.width), std::pair(int64_t{1}, int64_t{2}));
   EXPECT_EQ(pixel(small, 0, 0)[0], 33) << "(100 + 10 + 10 + 10) / 4";
   EXPECT_EQ(pixel(small, 0, 1)[0], 10);

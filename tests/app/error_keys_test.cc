@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that an error of a configuration is about. The first one that somebody set decides the
-// place that the text begins with.
+// The keys that an error of a configuration is about. The first of them that was set decides the
+// location at the start of the text.
 #include <gtest/gtest.h>
 
 #include "app/classification/config.h"
@@ -16,8 +16,8 @@ using Words = std::vector<std::string>;
 
 struct Refused {
   Words words;            // KEY VALUE ..
-  Words keys;             // of the error, in its text's order
-  std::string line = "";  // of the file that decides the place; "": the command line does
+  Words keys;             // of the error, in the order of its text
+  std::string line = "";  // of the file that the error names; "": the command line
 };
 
 class ErrorKeysTest : public TrainingCommand {
@@ -63,7 +63,7 @@ TEST_F(ErrorKeysTest, OfClassification) {
        {{"ALL_REDUCE", "mean:xring", batch, "15"}, {"ALL_REDUCE", batch, devices}},
        {{"TRAIN.SYNC_BATCH_NORM", "true", batch, "15"}, {"TRAIN.SYNC_BATCH_NORM", batch, devices}},
        {{"RING_ORDER", "[0, 0]"}, {"RING_ORDER"}},
-       // ALL_REDUCE has its default, so that AUX_DEVICES decides the place.
+       // ALL_REDUCE has its default, so AUX_DEVICES decides the location.
        {{"AUX_DEVICES", "cpu*2"}, {"ALL_REDUCE", "AUX_DEVICES"}},
        {{"AUX_DEVICES", "gpu:0"}, {"AUX_DEVICES"}},
        {{"DATA.CROP_SCALE", "[1, 0.5]"}, {"DATA.CROP_SCALE"}},
@@ -119,7 +119,7 @@ TEST_F(ErrorKeysTest, OfControl) {
                         {{batch, "1000000"}, {batch, environments, steps}},
                         {{"TRAIN.MICRO_BATCHES", "2"}, {"TRAIN.MICRO_BATCHES", batch}},
                         {{"CONTROL.CLIP", "1"}, {"CONTROL.CLIP"}},
-                        // Of SOLVER.TYPE and this one only this one is set.
+                        // Of SOLVER.TYPE and SOLVER.NESTEROV, only SOLVER.NESTEROV is set.
                         {{"SOLVER.NESTEROV", "true"}, {"SOLVER.TYPE", "SOLVER.NESTEROV"}}});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep train` with what users bring: a network as ONNX, pictures in folders, weights.
+// `lockstep train` with files of users: an ONNX network, pictures in folders, weights.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,8 @@ Literal noise(const Dims& dims, uint64_t stream, double deviation) {
 }
 
 // Five classes: a convolution, batch normalisation, ReLU, mean, Gemm, softmax. Exporters write the
-// batch normalisation as one that trains, or with given statistics, whatever it was in training.
+// batch normalisation in training mode or with given statistics, regardless of its mode in
+// training.
 void write_network(const std::string& path, bool trains = true) {
   Graph graph(all_ops(), "brought");
   auto vector = [&](const char* name, float value) {
@@ -162,12 +163,12 @@ TEST_F(FineTune, WeightsComeByNameWithAReport) {
   EXPECT_NE(outcome.out.find("weights: 7 of 7 tensors"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("not in the network"), std::string::npos)
       << "momentum: " << outcome.out;
-  // Rate 0: what was loaded is what is saved.
+  // Rate 0: the saved values equal the loaded values.
   EXPECT_TRUE(read_safetensors(weights).tensors.at("conv.weight") ==
               read_safetensors(folder / "second/checkpoint.safetensors").tensors.at("conv.weight"));
 }
 
-// Gradients that wait and the scale of the loss are how a run trains, not what is loaded.
+// Deferred gradients and the loss scale belong to the way a run trains. They are not loaded.
 TEST_F(FineTune, OnlyParametersAndStatisticsCountAsMissing) {
   ASSERT_EQ(train("first", network()).exit_code, 0);
   auto more = network();
@@ -178,7 +179,7 @@ TEST_F(FineTune, OnlyParametersAndStatisticsCountAsMissing) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("weights: 7 of 7 tensors"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("not in the file"), std::string::npos) << outcome.out;
-  // The other way round they are in the file, and nobody takes them: training starts afresh.
+  // In the other direction the file has them and they are ignored: training starts afresh.
   const std::string deferred = folder / "second/checkpoint.safetensors";
   more = network();
   more.insert(more.end(), {"MODEL.WEIGHTS", deferred, "SOLVER.DEFERRED", "true", "PRECISION",

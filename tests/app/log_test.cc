@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `lockstep train` says of its steps: lines, metrics.jsonl, TensorBoard.
+// The records that `lockstep train` keeps of its steps: lines, metrics.jsonl, TensorBoard.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ class LogTest : public TrainingCommand {
   }
 };
 
-// Bytes that `protoc --encode` makes of the same fields.
+// The bytes that `protoc --encode` makes of the same fields.
 TEST(ProtoMessage, HasTheBytesOfProtocolBuffers) {
   const ProtoMessage inner = ProtoMessage().integer(1, 0).integer(2, 300).real(3, -1.5);
   EXPECT_EQ(hex_digits(inner.bytes()),
@@ -56,8 +56,8 @@ TEST(TensorBoardValues, HaveTheFieldsInOneOrder) {
             "4312031a017829000000000000f83f2002420d08011204120208012d00000000");
 }
 
-// A run that has ended is resumed: whatever its task measures, its last test is repeated, not its
-// row.
+// Resuming a run that has ended repeats its last test, but adds no second row for any metric of a
+// task.
 TEST_F(LogTest, ARepeatedTestHasNoSecondRow) {
   const std::string path = folder / "metrics.jsonl";
   const MetricRow loss{{"iter", 20}, {"loss", 1.5}};
@@ -74,7 +74,7 @@ TEST_F(LogTest, ARepeatedTestHasNoSecondRow) {
   }
 }
 
-// The first update sends the parameters so far that no later step is finite.
+// The first update makes the parameters so large that no later step is finite.
 TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   Outcome outcome = train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.BASE_LR", "1e30",
                                   "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3"});
@@ -87,7 +87,7 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   EXPECT_EQ(occurrences(outcome.out, "loss 0.0000"), 0) << outcome.out;
 
   const auto rows = read_metrics(folder / "run/metrics.jsonl");
-  ASSERT_EQ(rows.size(), 4u);  // and the final test
+  ASSERT_EQ(rows.size(), 4u);  // includes the final test
   EXPECT_TRUE(std::isfinite(value_of(rows[0], "loss")));
   for (std::size_t i : {1u, 2u})
     for (const auto& [name, present] :
@@ -98,13 +98,14 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   EXPECT_EQ(occurrences(events("run"), "train/lr"), 3);
 }
 
-// Deferred, a loss that is none belongs to a step that is skipped by the next one, which says so.
+// With deferred gradients, the step after a non-finite loss is skipped and reports the skip.
 TEST_F(LogTest, ADeferredStepThatOverflowsIsSkippedByTheNext) {
   Outcome outcome = train(
       "run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.DEFERRED", "true", "SOLVER.BASE_LR", "1e30",
               "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3", "TRAIN.SNAPSHOT_ITERS", "100"});
   expect_refused(outcome, {"after iteration 9 'cpu_0/", "is -inf at", "lower SOLVER.BASE_LR"});
-  // Step 1 takes gradients of zero, but decays at that rate; 2 overflows, 3 is the first to skip.
+  // Step 1 applies gradients of zero, but decays at that rate. Step 2 overflows; step 3 is the
+  // first step that is skipped.
   EXPECT_EQ(occurrences(outcome.out, "  skipped: the gradient '"), 7) << outcome.out;
   EXPECT_NE(outcome.out.find("iter      6/9   66 %  all 3 steps were skipped"), std::string::npos)
       << outcome.out;
@@ -121,15 +122,15 @@ TEST_F(LogTest, AJumpOfTheRateIsALine) {
   const auto rows = read_metrics(folder / "run/metrics.jsonl");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(value_of(rows[1], "iter"), 7) << "the last window is shorter";
-  // Once more only where the run goes on, and not for a jump of before.
+  // Logged again only for a jump after the resumed iteration, not for an earlier jump.
   outcome = train("run", {"--resume", "SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "10"});
   EXPECT_EQ(occurrences(outcome.out, "learning rate"), 1) << outcome.out;
   EXPECT_EQ(occurrences(outcome.out, "iter     10  learning rate 0.0002 -> 2e-05\n"), 1)
       << outcome.out;
 }
 
-// From 0.2 to 1 in ten steps: by a factor of 1.4, 1.29, 1.22, 1.18, 1.15, 1.13, 1.12, 1.11, 1.10
-// and 1.09.
+// From 0.2 to 1 in ten steps: by factors of 1.4, 1.29, 1.22, 1.18, 1.15, 1.13, 1.12, 1.11, 1.10 and
+// 1.09.
 TEST_F(LogTest, WhatAJumpIsMayBeSaid) {
   auto jumps = [&](const std::string& threshold) {
     Outcome outcome =
@@ -160,7 +161,7 @@ TEST(AppendedFile, WhatCannotBeWrittenWaits) {
   expect_error([&] { AppendedFile(folder / "none/f"); }, "none/f: No such file");
 }
 
-// The window that the end of a session cuts is closed with the numbers of one that is whole.
+// An interval that the end of a session cuts has the same numbers as an interval that is not cut.
 TEST_F(LogTest, AWindowThatIsCutIsClosedAsIfItWereWhole) {
   auto rows_of = [&](const std::string& run) {
     std::vector<MetricRow> rows;

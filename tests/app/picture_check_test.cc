@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The look at all headers before a run: what is named, and what is no fault of a picture.
+// The check of all headers before a run: the faults that it names, and failures that are not a
+// picture's fault.
 #include "app/train/picture_check.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ TEST(PictureCheck, NamesTheFirstOfAllThatAreBroken) {
       "and 80 more");
 }
 
-// Later there may be room: no picture is to blame.
+// Memory may be available later, so no picture is blamed.
 TEST(PictureCheck, ALackOfMemoryIsNoBrokenPicture) {
   const auto look = [](int64_t i) {
     check(i != 5, "picture 5 is broken");

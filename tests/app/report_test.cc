@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// report.html: what it says of a run that goes on, has ended, was resumed or failed.
+// report.html of runs that are running, have ended, were resumed or failed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,16 +46,16 @@ TEST_F(ReportTest, SaysWhatTheRunDid) {
                       "</i>held out", "data:image/png;base64,", "Most frequent confusions",
                       "classified as", escaped(shell_word(run_path())) + " train", "oneDNN",
                       " cores, ", "prefers-color-scheme: dark", "name=\"viewport\""});
-  // 784 x 32 + 32 x 16 + 16 x 10 products; parameters have biases beside.
+  // 784 x 32 + 32 x 16 + 16 x 10 products; the parameters include biases as well.
   expect_parts(page, {"<b>51,520</b>", "<b>25,818</b>"});
-  // The loss is read at 12 places, of which three have a held-out result too.
+  // The loss is shown at 12 points, three of them with a held-out result as well.
   EXPECT_EQ(occurrences(page, "\nheld out "), 2 * 3) << "of loss and accuracy";
   EXPECT_EQ(page.find(kRefresh), std::string::npos);
   for (const char* from_elsewhere : {" src=\"http", "<link", "@import", "url("})
     EXPECT_EQ(page.find(from_elsewhere), std::string::npos) << from_elsewhere;
 }
 
-// How sure the network is of each mistake that is shown.
+// The network's confidence for each mistake that is shown.
 std::vector<double> confidences(const std::string& page) {
   std::vector<double> sure;
   for (std::size_t at = page.find(", classified as "); at != page.npos;
@@ -94,7 +94,7 @@ TEST_F(ReportTest, IsThereWhileTheRunGoesOn) {
   ASSERT_TRUE(run.wait_for("iter     50"));
   std::string page = report("run");
   expect_parts(page, {kRefresh, "Running", "of 1,000,000 iterations", "<progress"});
-  // Never half of one, and each time more.
+  // The page is complete at every moment while the run rewrites it.
   const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (page.find(" left.") == page.npos && std::chrono::steady_clock::now() < enough) {
     page = report("run");
@@ -132,7 +132,7 @@ TEST_F(ReportTest, IsWrittenByOneOfSeveralProcesses) {
   expect_parts(report("run"), {"cpu in each of 2 processes", "that process 0 tested"});
 }
 
-// A folder's names, with what HTML reads as its own.
+// The names of classes are those of folders, and may contain HTML's special characters.
 TEST_F(ReportTest, NamesClasses) {
   for (const char* part : {"train", "val"})
     for (const char* name : {"cats & <dogs>", "birds"}) {
@@ -145,7 +145,7 @@ TEST_F(ReportTest, NamesClasses) {
       "run", {"DATA.NAME", "image_folder", "DATA.ROOT", folder / "pictures", "MODEL.NUM_CLASSES",
               "2", "DATA.IMAGE_SIZE", "16", "TRAIN.BATCH_SIZE", "8", "SOLVER.MAX_ITER", "4"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  // All pictures are alike, so that one class is taken for the other.
+  // All pictures are equal, so every prediction names the same class.
   const std::string page = report("run");
   expect_parts(page, {"<span>cats &amp; &lt;dogs&gt;</span>", "<span>birds</span>",
                       " <span>classified as</span> ", "4 of 4 ", "confidence; held-out picture "});
@@ -188,12 +188,12 @@ TEST(Charts, OfLongRunsStaySmallAndKeepSpikes) {
   for (int i = 1; i <= 100000; ++i) loss.points.emplace_back(i, i == 31415 ? 77 : 1);
   const std::string chart = html_of(Chart{"Loss", "iteration", {loss}, Scale::from_zero});
   EXPECT_LT(chart.size(), 60000u);
-  // 77 of an axis up to 80.
+  // 77 on an axis up to 80.
   EXPECT_NE(chart.find(" 37.5L"), std::string::npos);
   expect_parts(html_of(Chart{"Loss", "iteration", {{"loss", "blue", {}}}}), {"no numbers yet"});
 }
 
-// What torchvision's tables give, in 1e9.
+// The values of torchvision's tables, in 1e9.
 TEST(Arithmetic, CountsAsPublished) {
   for (const auto& [name, published] : {std::pair{"resnet18", 1.814},
                                         {"resnet50", 4.089},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short runs in folders of one series.
+// Runs short trainings in the folders of one series.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ class RunFolder : public TrainingCommand {
     more.insert(more.end(), {"SOLVER.MAX_ITER", "7"});
     return train(run, more);
   }
-  // A picture to look at.
+  // A sample picture of a digit.
   std::string drawn_digit() {
     const std::string path = folder / "digit.png";
     write_file(path, png_of({28, 28, std::vector<uint8_t>(3 * 28 * 28, 40)}));

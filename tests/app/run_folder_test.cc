@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where runs lie: no run is overwritten, resuming goes on in the right one, two never share one.
+// The folders of runs: no run is overwritten, resuming continues the right run, and two runs never
+// share a folder.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -58,7 +59,7 @@ TEST_F(RunFolder, ResumingTakesTheNewestOrTheOneNamed) {
   expect_refused(train("run", {"--resume", folder / "run.3"}), {"/run.3' contains no checkpoint"});
 }
 
-// One that failed has no checkpoint, but a report that says why.
+// A failed run has no checkpoint, but has a report with the reason.
 TEST_F(RunFolder, OfARunWithoutACheckpointIsPassedOver) {
   ASSERT_EQ(quick("runs/a").exit_code, 0);
   const std::string first = folder / "runs/a", failed = folder / "runs/a.2";
@@ -93,7 +94,7 @@ TEST_F(RunFolder, OfARunWithoutACheckpointIsPassedOver) {
   EXPECT_TRUE(fs::exists(failed + "/report.html"));
 }
 
-// The target of the link may have no checkpoint, be a run of an earlier version, or be gone.
+// The target of the link may lack a checkpoint, belong to an earlier version, or be gone.
 TEST_F(RunFolder, ALinkToARunWithoutACheckpointMeansTheNewestWithOne) {
   ASSERT_EQ(quick("runs/a").exit_code, 0);
   ASSERT_EQ(quick("runs/a").exit_code, 0);
@@ -163,8 +164,8 @@ TEST_F(RunFolder, OfAnotherNetworkIsPassedOver) {
   EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
 }
 
-// The same network, but other data or another solver: the run of these settings goes on. Nothing
-// is begun instead of a run that only a forgotten key keeps from going on.
+// The same network with other data or another solver: the run with the current settings is resumed.
+// No new run starts if only a forgotten key prevents resuming.
 TEST_F(RunFolder, OfOtherSettingsIsNotResumed) {
   const std::vector<std::string> larger{"TRAIN.BATCH_SIZE", "20"};
   ASSERT_EQ(quick("run").exit_code, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which folder a run works in: one that is busy, a link, one whose newest checkpoint is gone.
+// The folder that a run uses: a busy folder, a link, a folder that lost its newest checkpoint.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --resume, and the word behind it, if there is one.
+// --resume, and its value if there is one.
 std::vector<std::string> resuming(const std::string& word) {
   return word.empty() ? std::vector<std::string>{"--resume"}
                       : std::vector<std::string>{"--resume", word};
@@ -27,7 +27,8 @@ class RunPlaceTest : public TrainingCommand {
     more.insert(more.end(), {"SOLVER.MAX_ITER", "7"});
     return train(run, more);
   }
-  // A run that goes on until a signal, after its first steps; without a checkpoint until then.
+  // A run that trains until a signal. Returns after its first steps; the run writes no checkpoint
+  // before the signal.
   std::unique_ptr<Program> long_run(const std::string& run, std::vector<std::string> more = {}) {
     std::vector<std::string> words{
         "train",   config(),          "OUTPUT_DIR", folder / run, "TRAIN.SNAPSHOT_ITERS",
@@ -39,8 +40,8 @@ class RunPlaceTest : public TrainingCommand {
   }
 };
 
-// Another program, or a full disk, may empty the file that names the process. An older run is not
-// resumed instead.
+// Another program or a full disk may empty the file with the process id. No older run is resumed
+// instead.
 TEST_F(RunPlaceTest, IsHeldByAProcessWithoutANumberToo) {
   ASSERT_EQ(quick("run").exit_code, 0);
   const auto run = long_run("run");
@@ -53,7 +54,7 @@ TEST_F(RunPlaceTest, IsHeldByAProcessWithoutANumberToo) {
   EXPECT_EQ(run->finish().exit_code, 143);
 }
 
-// `latest` moves to a run that begins meanwhile; the resumed one goes on in its own folder.
+// `latest` moves to a run that starts meanwhile. The resumed run stays in its own folder.
 TEST_F(RunPlaceTest, IsTheFolderThatALinkLedToAtTheStart) {
   for (const char* named : {"runs/latest", "runs/latest/", "runs/latest//", "runs/latest/.",
                             "runs/latest/checkpoint.safetensors"}) {
@@ -94,7 +95,7 @@ TEST_F(RunPlaceTest, ALinkWithASlashFallsBackAsTheLinkDoes) {
   EXPECT_EQ(fs::read_symlink(link), "a");
 }
 
-// The link never leads to itself.
+// The link never points to itself.
 TEST_F(RunPlaceTest, AFileBelowTheLinkIsResumedInItsRun) {
   ASSERT_EQ(quick("runs/a").exit_code, 0);
   const Outcome longer = train("runs/a", {"--resume", folder / "runs/latest/checkpoint.safetensors",
@@ -104,7 +105,7 @@ TEST_F(RunPlaceTest, AFileBelowTheLinkIsResumedInItsRun) {
   EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
   ASSERT_EQ(train("runs/b", {"SOLVER.MAX_ITER", "9"}).exit_code, 0);
   EXPECT_TRUE(checkpoint("runs/a") == checkpoint("runs/b"));
-  // A new run in an empty folder that the link leads to.
+  // A new run in an empty folder that the link points to.
   fs::create_directory(folder / "runs/c");
   fs::remove(folder / "runs/latest");
   fs::create_directory_symlink("c", folder / "runs/latest");
@@ -112,7 +113,7 @@ TEST_F(RunPlaceTest, AFileBelowTheLinkIsResumedInItsRun) {
   EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "c");
 }
 
-// A disk that was unmounted, a run that was removed, two links to each other.
+// An unmounted disk, a removed run, two links that point to each other.
 TEST_F(RunPlaceTest, NoLinkThatLeadsNowhereIsInTheWay) {
   ASSERT_EQ(quick("runs/a").exit_code, 0);
   fs::create_symlink("nowhere", folder / "runs/a.2");
@@ -127,7 +128,7 @@ TEST_F(RunPlaceTest, NoLinkThatLeadsNowhereIsInTheWay) {
   EXPECT_EQ(quick("runs/a", {"--resume", "auto", "MODEL.HIDDEN", "[8]"}).exit_code, 0);
   EXPECT_TRUE(fs::exists(folder / "runs/a.4/model.onnx"));
 
-  // Without a number there is no next name.
+  // A name without a number has no next name.
   for (const char* target : {"nowhere", "b"}) {
     const std::string link = folder / "runs/b";
     fs::remove(link);
@@ -202,7 +203,7 @@ TEST_F(RunPlaceTest, OfOthersWithAPreviousCheckpointOnlyIsPassedOver) {
   EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
 }
 
-// A scheduler that starts a job twice gets one run, not two that each believe to be the only one.
+// A scheduler that starts a job twice gets one run, not two runs in the same folder.
 TEST_F(RunPlaceTest, IsBegunByOneOfSimultaneousAutos) {
   std::vector<std::unique_ptr<Program>> runs;
   for (int i = 0; i < 4; ++i)
@@ -222,7 +223,7 @@ TEST_F(RunPlaceTest, IsBegunByOneOfSimultaneousAutos) {
   EXPECT_FALSE(fs::exists(folder / "run.2"));
 }
 
-// A run that has its folder, and nothing in it yet.
+// A run with an empty folder.
 TEST_F(RunPlaceTest, OfARunThatIsJustBeginningIsInUse) {
   ASSERT_EQ(quick("run").exit_code, 0);
   const std::string lock = folder / "run.2/.lock";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss that is not finite: how the run says so, and whom it names.
+// A loss that is not finite: the report of the run, and the culprit that it names.
 #include "app/train/search.h"
 
 #include <filesystem>
@@ -32,7 +32,7 @@ int times_in(const std::string& text, const std::string& part) {
   return count;
 }
 
-// What rank `rank` of a launch said last: its error.
+// The last message of rank `rank` of a launch: its error.
 std::string error_of(int rank, const Outcome& outcome) {
   const std::string start = join("[", rank, "] lockstep: ");
   const auto at = outcome.out.rfind(start);
@@ -64,7 +64,7 @@ TEST_F(SearchTest, SeesReplicasMicroBatchesAnd16Bits) {
     expect_refused(diverge("run", more), {"the first value that is not finite is 'cpu_"});
 }
 
-// The ratio of two rates is more than a float holds, though each rate is less.
+// The ratio of the two rates overflows a float, though each rate is finite.
 TEST_F(SearchTest, WhatIsFedIsNamedAndNothingRepeated) {
   Outcome outcome =
       run_lockstep(train("run", {"SOLVER.LR_POLICY", "steps_with_lrs", "SOLVER.STEPS", "[0, 1]",
@@ -96,7 +96,8 @@ TEST_F(SearchTest, ProcessesThatSkipGoOn) {
   const Outcome outcome =
       launch(2, train("run", {"SOLVER.BASE_LR", "1e30", "SOLVER.SKIP_NON_FINITE", "true",
                               "SOLVER.MAX_ITER", "5"}));
-  // All five are skipped or done; that the first lost the network is said by the last test.
+  // All five steps are skipped or done. The last test reports that the first step ruined the
+  // network.
   EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
   EXPECT_NE(error_of(0, outcome).find("the held-out loss is nan after iteration 5"),
             std::string::npos)
@@ -104,7 +105,7 @@ TEST_F(SearchTest, ProcessesThatSkipGoOn) {
   EXPECT_EQ(times_in(outcome.out, "with every value checked"), 0) << outcome.out;
 }
 
-// Divides each channel by the range of its values, which flat pictures do not have.
+// Divides each channel by the range of its values, which is 0 in flat pictures.
 void write_dividing_network(const std::string& path) {
   Graph graph(all_ops(), "dividing");
   Value x = graph.input("pixels", {DType::float32, {"batch", 3, "H", "W"}});
@@ -203,7 +204,7 @@ TEST(Search, TheFirstLossThatIsNotFiniteIsHeardOfByAll) {
     });
 }
 
-// Quick steps are not asked about one by one, and all ask after the same ones.
+// Ranks do not agree after each quick step, and all ranks agree after the same steps.
 TEST(Search, AllAskAfterTheSameSteps) {
   std::vector<std::vector<int64_t>> asked(3);
   run_ranks(3, [&](Comm& comm) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One declaration of a key serves every command: what it takes, what it refuses, what it becomes.
+// One declaration of a key serves every command: the values it accepts, the values it refuses, and
+// its flag.
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -28,14 +29,14 @@ Words together(Words words, const Words& more) {
   return words;
 }
 
-// What no key of its kind takes; "" for a string, which may be any.
+// A value that no key of this kind accepts; "" for a string, which accepts any value.
 std::string bad_value(const ConfigKey& key) {
   if (std::holds_alternative<std::string*>(key.target)) return "";
   if (std::holds_alternative<std::vector<std::string>*>(key.target)) return "{a: b}";
   return "no-such-value";
 }
 
-// A shell completes them.
+// A shell completes these words.
 TEST_F(SettingsTest, WordsOfAKeyAreTakenAndAreInItsMeaning) {
   ClassificationConfig of_classes;
   DetectorConfig of_boxes;
@@ -52,7 +53,8 @@ TEST_F(SettingsTest, WordsOfAKeyAreTakenAndAreInItsMeaning) {
         ++words;
       }
   EXPECT_GT(words, 300);
-  // A check of the whole configuration knows these, so the reader takes anything.
+  // The reader accepts any word for these keys; the check of the whole configuration refuses bad
+  // words.
   for (const ConfigKey& key : keys_of(of_classes))
     for (const std::string& word : words_of(key)) {
       if (kind_of(key) != "a string") continue;
@@ -88,7 +90,7 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
         read_config(path, {"SOLVER.LR_POLICY", "stpe"});
       },
       "command line: SOLVER.LR_POLICY 'stpe'");
-  // The same by the binary, for some of each table.
+  // The binary gives the same errors, checked for some keys of each table.
   for (const char* command : {"train", "test", "build", "plan", "inspect"})
     for (const char* key : {"DEVICES", "PACKING", "WIRE", "PRECISION", "TOPOLOGY", "ALL_REDUCE",
                             "EMBEDDINGS", "RING_ORDER", "TRAIN.STATISTICS", "TRAIN.MICRO_BATCHES",
@@ -104,13 +106,13 @@ TEST_F(SettingsTest, KeysOfAnotherTaskAreToldByTheType) {
                    {path + ":2: unknown key MODEL.NUM_CLASSES",
                     "MODEL.TYPE char_lstm (command line) selects the keys of `lockstep keys "
                     "--task text`, which this is not one of"});
-  // One that no task has is told without.
+  // A key that no task has is reported without a hint to a task.
   const Outcome misspelt = run_lockstep({"train", path, "MODEL.HIDEN", "[8]"});
   expect_refused(misspelt, {"unknown key MODEL.HIDEN; did you mean MODEL.HIDDEN?"});
   EXPECT_EQ(misspelt.err.find("selects the keys"), std::string::npos) << misspelt.err;
 }
 
-// Their help lists it, since a detector's configuration may follow.
+// The help of these commands lists the flag, since they also accept a detector's configuration.
 TEST_F(SettingsTest, AFlagOfDetectorsIsRefusedByName) {
   const std::string step = folder / "step.onnx";
   ASSERT_EQ(run_lockstep({"build", "mlp", "-o", step}).exit_code, 0);
@@ -148,7 +150,8 @@ TEST_F(SettingsTest, EveryCommandTakesAConfigurationWithKeysBehindIt) {
       {"command line: TRAIN.SYNC_BATCH_NORM needs equal shares, but TRAIN.BATCH_SIZE 17"});
 }
 
-// The same file, whether the key stands in a configuration, behind it, behind a name, or is a flag.
+// The same file results from a key in a configuration, after a configuration, after a name, or as a
+// flag.
 TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
   write_file(folder / "buckets.txt", run_lockstep({"inspect", "mlp", "--devices", "cpu*4",
                                                    "PACKING", "ready:1k:1M", "--format", "buckets"})
@@ -171,7 +174,7 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
     const bool gathers = words[0] == "AUX_DEVICES" || words[0] == "--aux-devices";
     const Words all{"--devices", "cpu*4", "ALL_REDUCE", gathers ? "psgpu" : "xring"};
     Words command{"build", source, "-o", folder / "step.onnx"};
-    // Flags come behind keys, and the last one counts.
+    // Flags follow keys, and the last value wins.
     const bool its_own = words[0] == "DEVICES" || words[0] == "--devices" ||
                          words[0] == "ALL_REDUCE" || words[0] == "--all-reduce";
     command = together(std::move(command), its_own ? words : together(all, words));
@@ -217,7 +220,7 @@ TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
     for (const char* command : {"build", "plan", "inspect"})
       expect_refused(run_lockstep({command, "mlp", key, "2"}),
                      {std::string("command line: ") + key + " does not apply to mlp"});
-  // A step that is a file already may be placed, no more.
+  // A step from a file may only be placed on other devices.
   ASSERT_EQ(run_lockstep({"build", "mlp", "DEVICES", "cpu*2", "-o", step}).exit_code, 0);
   EXPECT_NE(run_lockstep({"plan", step, "THREADS", "2"}).out.find("2 threads each"),
             std::string::npos);
@@ -236,7 +239,8 @@ TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
     EXPECT_EQ(run_lockstep({"inspect", step, key.key, text_of(key)}).exit_code, 0) << key.key;
 }
 
-// Threads, rows of each replica, packing: what a session of that configuration compiles.
+// Threads, rows of each replica, packing: the plan equals the plan that a session of the
+// configuration compiles.
 TEST_F(SettingsTest, ThePlanOfAConfigurationIsTheOneThatTrains) {
   const std::string path = config();
   for (const Words& keys :
@@ -312,7 +316,7 @@ TEST_F(SettingsTest, AFlagTakesOneValue) {
   expect_refused(run_lockstep({"build", "lenet", "--train-batch-norm"}), {"--train-batch-norm"});
 }
 
-// What a switch says is the value of its key.
+// The value of a switch is the value of its key.
 TEST(KeyWordsOfAnApp, ASwitchMayBeFalse) {
   for (const std::string value : {"true", "false"}) {
     CLI::App app;

@@ -26,7 +26,7 @@ TEST(TaskKinds, AnswerEveryCommand) {
   }
 }
 
-// Names, types, marks and options tell kinds apart.
+// Names, types, marks and options differ between kinds.
 TEST(TaskKinds, ShareNoNameTypeMarkOrOption) {
   std::set<std::string> names, types, marks, options;
   for (const TaskKind& kind : task_kinds()) {
@@ -63,7 +63,7 @@ TEST(TaskKinds, AreToldByEachOfTheirTypes) {
         "command line", "is not known; did you mean " + type.second);
 }
 
-// A network's metadata tell its kind, and a run's configuration the same one.
+// A network's metadata and a run's configuration give the same kind.
 TEST(TaskKinds, AreToldByTheirMark) {
   for (const TaskKind& kind : task_kinds()) {
     TrainingModel network(all_ops());

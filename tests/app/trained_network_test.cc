@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep export`, `test` and `infer`: what a trained network says, and what is refused.
+// `lockstep export`, `test` and `infer`: the results of a trained network, and refused arguments.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr int kPictures = 30;
 
-// Digits are drawn, so that a picture of a held-out one can be written.
+// Digits are generated, so the test can write a held-out digit as a picture.
 class TrainedNetworkTest : public TrainingCommand {
  protected:
   void SetUp() override {
@@ -67,7 +67,7 @@ TEST_F(TrainedNetworkTest, AnswersAsTheTestCounts) {
   EXPECT_NE(test.out.find(join("(", right, " of 30)")), std::string::npos) << test.out;
 }
 
-// From wherever the network comes, and however many replicas and processes count.
+// From every source, for any number of replicas and processes.
 TEST_F(TrainedNetworkTest, IsTheSameFromEverySource) {
   ASSERT_EQ(run_lockstep({"export", folder / "run", "-o", folder / "a.onnx"}).exit_code, 0);
   ASSERT_EQ(run_lockstep({"export", folder / "run/checkpoint.safetensors", "-o", folder / "b.onnx"})

@@ -42,7 +42,7 @@ double seconds_of(const auto& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// Of this program alone: getrusage() would count the one that started it.
+// The peak memory of this program alone. getrusage() would include the parent program.
 std::string peak_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

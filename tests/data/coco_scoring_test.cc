@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// COCO's scores: crowds, overlaps at their limit, proposals that are used once.
+// COCO's scores: crowds, overlaps at the threshold, and proposals, which are used only once.
 #include <gtest/gtest.h>
 
 #include "data/coco/evaluation.h"
@@ -7,7 +7,7 @@
 namespace lockstep::testing {
 namespace {
 
-// One image of one category, with these objects.
+// One image of one category with these objects.
 Annotations scored_table(const std::vector<CocoBox>& boxes) {
   Annotations table;
   table.categories.push_back({1, "thing", {}, {}});
@@ -23,21 +23,21 @@ Annotations scored_table(const std::vector<CocoBox>& boxes) {
   return table;
 }
 
-// Any number of detections may lie in a crowd: none of them is wrong.
+// Any number of detections may be in a crowd without being wrong.
 TEST(CocoScoring, ACrowdTakesEveryDetectionInIt) {
   Annotations table = scored_table({{0, 0, 100, 100}, {150, 150, 20, 20}});
   table.objects[0].crowd = true;
-  // Three in the crowd, surer than the one that finds the object.
+  // Three detections in the crowd with higher scores than the detection that finds the object.
   std::vector<Detection> found{{0, 0, {10, 10, 20, 20}, 0.9},
                                {0, 0, {40, 40, 20, 20}, 0.8},
                                {0, 0, {70, 70, 20, 20}, 0.7},
                                {0, 0, {150, 150, 20, 20}, 0.6}};
   EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 1, 1e-12);
-  found.push_back({0, 0, {120, 0, 20, 20}, 0.95});  // one in no crowd
+  found.push_back({0, 0, {120, 0, 20, 20}, 0.95});  // outside the crowd
   EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 0.5, 1e-12);
 }
 
-// However much of the detection lies in the crowd.
+// Applies to any fraction of the detection in the crowd.
 TEST(CocoScoring, AnObjectIsFoundBeforeACrowd) {
   Annotations table = scored_table({{0, 0, 100, 100}, {10, 10, 20, 20}});
   table.objects[0].crowd = true;
@@ -52,7 +52,7 @@ TEST(CocoScoring, AnOverlapAsLargeAsWantedIsEnough) {
   EXPECT_EQ(scores.average_precision_at(1, 0), 0);           // 0.55
 }
 
-// Two objects in one place need two proposals there.
+// Two objects at the same position need two proposals.
 TEST(CocoScoring, AProposalCoversOneObject) {
   const Annotations table = scored_table({{10, 10, 20, 20}, {10, 10, 20, 20}});
   std::vector<Detection> proposals{{0, 0, {10, 10, 20, 20}, 0.9}, {0, 0, {90, 90, 20, 20}, 0.8}};
@@ -61,7 +61,7 @@ TEST(CocoScoring, AProposalCoversOneObject) {
   EXPECT_EQ(evaluate_proposals(table, proposals, 10).average[0], 1);
 }
 
-// Two sets that are joined may have an id twice.
+// Two joined sets may repeat an id.
 TEST(CocoScoring, DoesNotNeedDifferentIds) {
   Annotations table;
   table.categories.push_back({1, "thing", {}, {}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// COCO's files in and out: what is read, what is refused, what training takes of it.
+// COCO's files: reading, refusing, writing, and the parts that training uses.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,7 +34,7 @@ class CocoFile : public ::testing::Test {
     return path;
   }
   Annotations read(const std::string& text) { return read_annotations(written(text)); }
-  // With one annotation, which is refused.
+  // Expects a table with this single annotation to be refused.
   template <class... Parts>
   void refused(const std::string& annotation, const Parts&... parts) {
     SCOPED_TRACE(annotation);
@@ -188,7 +188,7 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(with("keypoints", "[1, 2, 2, 3]"), "annotation 5: 'keypoints' has 4 numbers");
 }
 
-// As programs write it that keep their tables in floats.
+// Some programs store their tables as floats and write whole numbers as such.
 TEST_F(CocoFile, WholeNumbersMayBeFloats) {
   const Annotations table = read(R"({
       "images": [{"id": 7.0, "file_name": "b.jpg", "height": 40.0, "width": 6e1}],
@@ -210,7 +210,7 @@ TEST_F(CocoFile, WholeNumbersMayBeFloats) {
   expect_error([&] { read_results(path, table); }, "results.json: result 0: 'image_id' is 7.5");
 }
 
-// Detectron drops them, too, whatever is left of the object.
+// Detectron drops such polygons as well, regardless of the rest of the object.
 TEST_F(CocoFile, ShortPolygonsAreDroppedAndCounted) {
   const auto object = [](int id, const std::string& polygons) {
     return join(R"({"id": )", id, R"(, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3, 4],
@@ -229,7 +229,7 @@ TEST_F(CocoFile, ShortPolygonsAreDroppedAndCounted) {
   EXPECT_EQ(table.coordinates[table.polygons[table.objects[2].polygons.first].first], 7);
 }
 
-// A run that goes on must find unchanged whatever a detector may learn from.
+// A resumed run must find unchanged every field that a detector may learn from.
 TEST_F(CocoFile, DigestsSeeEveryFieldThatCanBeLearntFrom) {
   const Annotations table =
       read("{" + kImages + "," + kCategories + ", \"annotations\": [" + kGood +
@@ -273,7 +273,7 @@ TEST_F(CocoFile, DigestsSeeEveryFieldThatCanBeLearntFrom) {
   changed(
       "keypoints", [](Annotations& t) { t.objects[1].keypoints.count = 3; }, false);
 
-  Annotations moved = table;  // neither matters
+  Annotations moved = table;  // neither change affects the digest
   moved.objects[0].id = 70;
   moved.images[0].file = "elsewhere/b.jpg";
   EXPECT_EQ(digest_of(moved), digest);

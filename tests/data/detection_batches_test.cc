@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minibatches of detectors: pictures, boxes and shapes belong together, whoever reads them.
+// Minibatches of detectors: pictures, boxes and shapes match for any number of readers.
 #include "data/detection/batches.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,8 @@ TEST(DetectionBatches, AStepHoldsItsPicturesWithTheirBoxes) {
   EXPECT_EQ(both_scales, 3);
 }
 
-// Two processes read what one reads, and any step is the same read alone.
+// Two processes read the same pictures as a single process, and a step does not depend on earlier
+// steps.
 TEST(DetectionBatches, ProcessesShareAStep) {
   const ScenePictures pictures({.count = 20});
   const DetectionBatches whole(pictures, small());
@@ -160,7 +161,7 @@ TEST_F(WrittenPictures, ABadOneStopsTheRunByNameOrIsSkipped) {
   expect_error([&] { read_all(batches); }, ".png");
 }
 
-// The step's only picture is bad, or all of them are: a later step of its shape helps out.
+// If all pictures of a step are bad, a later step of the same shape supplies the pictures.
 TEST_F(WrittenPictures, ABadOneOfAStepWithoutAGoodOneIsSkipped) {
   const FilePictures set = pictures();
   for (int i : {0, 1, 3}) std::filesystem::remove(folder_ / join(i, ".png"));
@@ -182,8 +183,8 @@ TEST_F(WrittenPictures, ABadOneOfAStepWithoutAGoodOneIsSkipped) {
   }
 }
 
-// Annotations made on the picture as stored have its size, as have those made on the picture as
-// viewers show it. Where one size is both, Detectron's reader of pictures turns them.
+// Annotations fit the picture as stored or as viewers show it, by its size. If both have the same
+// size, the picture is turned, as by Detectron's reader.
 TEST_F(WrittenPictures, AreTurnedByExifWhereTheAnnotationsFit) {
   const Annotations table = pictures().annotations();  // 0: 40 high and 60 wide, 3: 60 and 40
   const auto put = [&](int number, const Image& image, uint32_t orientation) {
@@ -219,7 +220,7 @@ TEST_F(WrittenPictures, AreTurnedByExifWhereTheAnnotationsFit) {
   EXPECT_TRUE(same(FilePictures(folder_.path(), squares, false).picture(0), square));
 }
 
-// As where annotations were made on the same machine.
+// Annotations made on the same machine may have absolute file names.
 TEST_F(WrittenPictures, MayHaveAbsoluteNames) {
   Annotations table = pictures().annotations();
   for (CocoImage& image : table.images) image.file = folder_ / image.file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environments, rollouts and advantages: against numbers computed by hand.
+// Environments, rollouts and advantages, compared with numbers computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,11 +41,11 @@ TEST(CartPole, FailsBeyondTwelveDegreesAndAtTheEndsOfTheTrack) {
   Environment::Moved moved;
   do moved = world.move(1), ++steps;
   while (!moved.over);
-  EXPECT_EQ(steps, 9);  // pushed to one side all the time
+  EXPECT_EQ(steps, 9);  // pushed to one side at every step
   EXPECT_EQ(moved.reward, 1);
   EXPECT_LT(world.state()[2], -CartPole::kMostAngle);
   world.restore(std::vector<double>{2.39, 0.4, 0, 0});
-  EXPECT_FALSE(world.move(0).over);  // at 2.398
+  EXPECT_FALSE(world.move(0).over);  // the position is 2.398
   world.restore(std::vector<double>{-2.39, -0.6, 0, 0});
   EXPECT_TRUE(world.move(1).over);
 }
@@ -61,7 +61,7 @@ TEST(EnvironmentNames, AMisspeltOneIsNamed) {
   expect_error([] { environment_named("foo"); }, "there is no environment 'foo'; known: cart_pole");
 }
 
-// A world of known numbers: its observation counts the steps; action 1 ends the episode.
+// An environment with known numbers. Its observation counts the steps; action 1 ends the episode.
 class Counter final : public Environment {
  public:
   void begin(PhiloxSequence&) override { steps_ = 0; }
@@ -105,7 +105,7 @@ TEST(Environments, EndedEpisodesAreToldAndBeginAnew) {
   ASSERT_EQ(two.ended().size(), 1u);
   EXPECT_EQ(two.ended()[0].sum, 1 + 2 + 3);
   EXPECT_TRUE(two.ended()[0].cut);
-  // At the limit an end counts as one.
+  // At the time limit, an end by the environment counts as an end.
   Environments one(counter(), {});
   one.step(std::vector<int64_t>{0});
   one.step(std::vector<int64_t>{0});
@@ -159,10 +159,10 @@ TEST(Environments, AnotherTextIsRefused) {
   expect_error([&] { two.step(std::vector<int64_t>{0}); }, "1 actions for 2 environments");
 }
 
-// discount 0.5, lambda 0.5: each advantage is its surprise and a quarter of the next one's.
+// discount 0.5, lambda 0.5: each advantage is its surprise plus a quarter of the next advantage.
 TEST(Advantages, AreSurprisesAhead) {
   const std::vector<double> rewards{1, 2, 3, 4};
-  const std::vector<float> values{4, 8, 2, 6}, next{8, 0, 6, 10};  // the second ended its episode
+  const std::vector<float> values{4, 8, 2, 6}, next{8, 0, 6, 10};  // environment 1 ended its episode
   const bool ends[] = {false, true, false, false};
   std::vector<float> advantages(4);
   generalised_advantages({rewards, values, next, ends}, {.discount = 0.5, .lambda = 0.5},
@@ -183,7 +183,8 @@ TEST(Advantages, OfUnequalNumbersAreRefused) {
       "advantages of 2 rewards: there are 1 values");
 }
 
-// Expects of an observation ten times what it is, and ends the episode as likely as it is told.
+// Predicts ten times the observation as its value, and the end of the episode with probability
+// `end`.
 class TenTimes final : public Predictor {
  public:
   TenTimes(std::size_t rows, float end) : log_(2 * rows), values_(rows), end_(end) {}
@@ -203,18 +204,18 @@ class TenTimes final : public Predictor {
   float end_;
 };
 
-// Where the time limit cuts an episode, what is expected of the observation that was reached
-// stands for what would have followed; where it is over, nothing does.
+// If the time limit cuts an episode, the value of the last observation replaces the missing
+// rewards. If the episode is over, nothing does.
 TEST(Rollout, BootstrapsTimeLimits) {
   Environments one(counter(), {.count = 1});
-  TenTimes policy(1, 1e-12F);  // never ends it
+  TenTimes policy(1, 1e-12F);  // never ends the episode
   Collector collector(one, policy, {.steps = 4, .advantages = {.discount = 1, .lambda = 0}});
   const Rollout& rollout = collector.collect(0);
   EXPECT_EQ(rollout.observations, (std::vector<float>{0, 1, 2, 0}));
   EXPECT_EQ(rollout.values, (std::vector<float>{0, 10, 20, 0}));
-  // reward + value of what was reached - value: the third step reached 3, not 0.
+  // reward + value of the next observation - value. The third step reached 3, not 0.
   EXPECT_EQ(rollout.advantages, (std::vector<float>{1 + 10, 2 + 20 - 10, 3 + 30 - 20, 1 + 10}));
-  EXPECT_EQ(policy.calls, 4 + 2);  // each step; where it was cut; after the last
+  EXPECT_EQ(policy.calls, 4 + 2);  // each step, the time limit, and the last step
   TenTimes ending(1, 1 - 1e-7F);
   Environments another(counter(), {.count = 1});
   Collector ends(another, ending, {.steps = 2, .advantages = {.discount = 1, .lambda = 0}});
@@ -235,7 +236,7 @@ TEST(Rollout, DrawsActionsAsLikelyAsTheyAre) {
   EXPECT_NEAR(ended / 10000, 0.3, 0.02);
 }
 
-// A part of the environments, and a run that is cut between two rollouts, draw the same.
+// A subset of the environments and a run that resumes between two rollouts draw the same numbers.
 TEST(Rollout, DependsOnNumbersAlone) {
   const EnvironmentKind kind = counter();
   Environments all(kind, {.seed = 5, .count = 4}), part(kind, {.seed = 5, .first = 3, .count = 1});

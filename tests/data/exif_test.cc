@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that a camera was turned for.
+// Pictures of a turned camera.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// Rows of letters, each a grey pixel.
+// Rows of letters; each letter is a grey pixel.
 Image of_letters(const std::vector<std::string>& rows) {
   Image image{static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size()), {}};
   for (const std::string& row : rows)
@@ -44,7 +44,7 @@ TEST(Exif, TurnsAndMirrorsInEightWays) {
     EXPECT_EQ(letters_of(turned(stored, orientation)),
               upright[static_cast<std::size_t>(orientation - 1)])
         << orientation;
-  // Of more than one square of pixels, to and fro.
+  // Larger than one square of pixels, turned and turned back.
   const Image large = gradient_image(70, 45);
   for (int orientation = 1; orientation <= 8; ++orientation) {
     const int back = orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
@@ -52,7 +52,7 @@ TEST(Exif, TurnsAndMirrorsInEightWays) {
   }
 }
 
-// How each format carries a block.
+// The place of an EXIF block in each format.
 struct Carrier {
   const char* name;
   std::string (*file)(const Image& image, const std::string& block);
@@ -102,7 +102,7 @@ TEST(Exif, ANumberMayBeLong) {
   EXPECT_EQ(exif_orientation(exif_block(6, {.big_endian = true, .type = 4})), 6);
 }
 
-// Nobody's picture is lost for a damaged block, and none is turned by one.
+// A damaged block is ignored: the picture is read, and is not turned.
 TEST(Exif, DamagedBlocksAreIgnored) {
   std::vector<std::string> damaged{""s, "Exif\0\0"s, "II"s, "no block at all, but some text"s};
   for (const uint32_t number : {0U, 9U, 70000U}) damaged.push_back(exif_block(number, {.type = 4}));
@@ -114,10 +114,10 @@ TEST(Exif, DamagedBlocksAreIgnored) {
   };
   damaged.push_back(with(0, "IM"));                 // no byte order
   damaged.push_back(with(2, "\x2B"));               // no mark
-  damaged.push_back(with(4, "\xFF\xFF\xFF\xFF"s));  // a directory outside
-  damaged.push_back(with(4, "\xF8\xFF\xFF\xFF"s));  // one that would be inside modulo 2^32
-  damaged.push_back(with(4, "\4\0\0\0"s));          // one that is its own offset
-  damaged.push_back(exif_block(6).substr(0, 30));   // cut off in the entry
+  damaged.push_back(with(4, "\xFF\xFF\xFF\xFF"s));  // an offset beyond the end
+  damaged.push_back(with(4, "\xF8\xFF\xFF\xFF"s));  // an offset that is inside modulo 2^32
+  damaged.push_back(with(4, "\4\0\0\0"s));          // a directory at the offset field itself
+  damaged.push_back(exif_block(6).substr(0, 30));   // cut off inside the entry
   TemporaryFolder folder;
   const Image image = gradient_image(20, 37);
   for (const std::string& block : damaged) {
@@ -130,7 +130,7 @@ TEST(Exif, DamagedBlocksAreIgnored) {
       EXPECT_EQ(read.width, 37);
     }
   }
-  // Directories in a circle, and more entries than there are.
+  // Directories in a cycle, and a count of entries beyond the end.
   const std::string circle = exif_block(6).replace(8 + 2 + 36, 4, "\10\0\0\0"s);
   EXPECT_EQ(exif_orientation(circle), 6);
   EXPECT_EQ(exif_orientation(exif_block(6).replace(8, 2, "\xFF\xFF")), 6);
@@ -151,7 +151,7 @@ TEST(Exif, AnyByteOfABlockMayBeWrong) {
   EXPECT_EQ(seen, (std::set<int>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-// Sizes of segments and chunks around a block that lead out of the file.
+// Sizes of segments and chunks around the block that point beyond the file.
 TEST(Exif, AnySizeAroundABlockMayBeWrong) {
   TemporaryFolder folder;
   const Image image = gradient_image(6, 9);
@@ -175,7 +175,7 @@ TEST(Exif, AnySizeAroundABlockMayBeWrong) {
   }
 }
 
-// libwebp and PIL do not look for a block without the flag either.
+// libwebp and PIL also look for a block only if the flag is set.
 TEST(Exif, OfWebPNeedsItsFlag) {
   TemporaryFolder folder;
   const std::string webp = webp_of(gradient_image(6, 9), true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data sets made of files of pictures, and of packed images.
+// Data sets of picture files and of packed images.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -64,7 +64,7 @@ TEST_F(FolderTest, ClassesAreFoldersAndReadingIsAFunctionOfTheDraw) {
   EXPECT_EQ(image(*held_out, 9, 5), image(*held_out, 9, 6)) << "no augmentation";
 }
 
-// Rounded to the nearest byte, before normalisation.
+// Rounded to the nearest byte before normalisation.
 TEST_F(FolderTest, BytesAreTheNearestOnes) {
   for (const bool held_out : {false, true}) {
     const auto data = dataset_named(options(held_out));
@@ -88,7 +88,7 @@ TEST_F(FolderTest, BytesAreTheNearestOnes) {
   }
 }
 
-// In training and test, as floats and as bytes; of every format.
+// Applies to training and test, to floats and bytes, and to every format.
 TEST_F(FolderTest, PicturesAreReadUprightWhateverTheFormat) {
   const Image stored = gradient_image(30, 40);
   const std::string block = exif_block(6);
@@ -167,7 +167,8 @@ TEST_F(FolderTest, BadFoldersAreNamed) {
   expect_error([&] { dataset_named(elsewhere); }, "DATA.ROOT", "nowhere/train");
 }
 
-// By name: numbered by themselves, the pictures of one class would all be right.
+// Classes are matched by name. If test classes were numbered separately, every picture of a single
+// class would count as correct.
 TEST_F(FolderTest, HeldOutPicturesAreOfTheClassesOfTraining) {
   fs::remove_all(folder / "val/class_a");
   auto held_out = dataset_named(options(true));
@@ -195,7 +196,7 @@ TEST_F(FolderTest, WhatIsLeftOutIsCounted) {
         "train/class_a/notes", "train/class_c/deeper/a.png", "train/class_c/deeper/more/b.tif",
         "train/lost.png", "train/README"})
     put(name);
-  // Hidden files do not count, and hidden folders are no classes.
+  // Hidden files are ignored, and hidden folders are not classes.
   for (const char* name :
        {"train/class_a/.DS_Store", "train/class_a/._p0.JPG", "train/.cache/a.png",
         "train/class_b/.thumbnails/a.png", "train/class_c/deeper/._a.png"})
@@ -230,7 +231,8 @@ TEST_F(FolderTest, APictureIsARegularFile) {
   expect_error([&] { data->read(0, 0, values.data(), &label); }, "p0.JPG", "a pipe");
 }
 
-// A set of bytes gives floats that are those, normalised; a network that takes bytes does the same.
+// Expects the floats of a set to equal its normalised bytes. A network that reads bytes computes
+// the same.
 void expect_floats_of_bytes(const Dataset& data) {
   std::vector<float> floats(static_cast<std::size_t>(data.image_values()));
   std::vector<uint8_t> bytes(floats.size());
@@ -250,7 +252,7 @@ void expect_floats_of_bytes(const Dataset& data) {
     }
 }
 
-// A held-out example saved as a picture is prepared to the bits that the data set gives.
+// Expects a held-out example that was saved as a picture to be prepared to the same bits.
 void expect_pictures_like_examples(const Dataset& data) {
   std::vector<float> example(static_cast<std::size_t>(data.image_values())), again(example);
   int64_t label = 0;
@@ -299,7 +301,7 @@ TEST(Mnist, ReadsIdxFilesAndRefusesOthers) {
   expect_error([&] { dataset_named(options); }, "not an idx file");
 }
 
-// Every pixel and label counts, the place does not.
+// The digest covers every pixel and label, but not the path.
 TEST(Mnist, IsToldFromOtherFilesByItsDigest) {
   TemporaryFolder one, other;
   const auto digest = [](const TemporaryFolder& folder) {

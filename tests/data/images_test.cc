@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of pictures, cutting and resampling them.
+// Reads picture files, crops and resamples.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST(Resample, TheWholePictureAtItsSizeIsThePicture) {
 }
 
 TEST(Resample, ShrinkingUsesEveryPixel) {
-  // Single bright pixels: a filter that skipped pixels would miss most of them.
+  // Single bright pixels. A filter that skips pixels would miss most of them.
   Image image{32, 32, std::vector<uint8_t>(3 * 32 * 32, 0)};
   for (int i = 0; i < 32; i += 4)
     for (int k = 0; k < 32; k += 4) image.rgb[3 * (i * 32 + k)] = 255;
@@ -131,7 +131,7 @@ TEST(Regions, TheMiddleIsWhatRemainsOfTheResizedPicture) {
   EXPECT_EQ(whole.width, 400);
 }
 
-// Few bytes may speak of a picture of any size; none of its memory is taken.
+// A few bytes may claim a picture of any size. No memory is allocated for the claimed size.
 TEST(Images, DoNotBelieveSizes) {
   TemporaryFolder folder;
   const std::string path = folder / "picture";
@@ -145,7 +145,7 @@ TEST(Images, DoNotBelieveSizes) {
   for (uint32_t side : {50000U, 0x7FFFFFFFU}) {
     std::string text = png;
     text.replace(16, 8, big_endian(side, 4) + big_endian(side, 4));
-    // The header's own checksum, as a forger writes it.
+    // The header's correct checksum, as a forger would write it.
     uint32_t crc = 0xFFFFFFFFU;
     for (std::size_t i = 12; i < 29; ++i) {
       crc ^= static_cast<unsigned char>(text[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of pictures as one: each object stays with its picture, and each picture with its set.
+// Joined sets of pictures: each object keeps its picture, and each picture keeps its set.
 #include "data/detection/joined_pictures.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace lockstep::testing {
 namespace {
 
-// One picture of 8 x 8 with a box, a polygon, a mask and a keypoint, which tell the sets apart.
+// One picture of 8 x 8 with a box, a polygon, a mask and a keypoint. `mark` identifies the set.
 Annotations small_table(const std::string& path, float mark) {
   Annotations table;
   table.path = path;
@@ -111,7 +111,7 @@ TEST_F(JoinedPicturesTest, NeedTheSameCategories) {
   expect_error([] { JoinedPictures({}); }, "no data set to join");
 }
 
-// A file of boxes may be joined with one of keypoints; ids are each file's own.
+// A file of boxes may be joined with a file of keypoints. Each file has its own ids.
 TEST_F(JoinedPicturesTest, TakeKeypointsFromTheSetThatHasThem) {
   Annotations boxes = small_table("a", 0);
   boxes.categories = {{18, "cat", {}, {}}, {30, "dog", {}, {}}};

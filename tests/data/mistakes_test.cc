@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which detections and objects are shown as mistakes.
+// The detections and objects that are shown as mistakes.
 #include "data/coco/mistakes.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Box = std::array<double, 4>;
 
-// Objects are added image by image.
+// Objects must be added in the order of images.
 class MistakesTest : public ::testing::Test {
  protected:
   MistakesTest() {
@@ -60,7 +60,7 @@ TEST_F(MistakesTest, HaveAKindEach) {
   object(0, kPlace);
   end_image();
   detection(0, 0, kPlace, 0.95);
-  detection(0, 0, {12, 10, 20, 20}, 0.9);  // again
+  detection(0, 0, {12, 10, 20, 20}, 0.9);  // a second detection of the same object
   detection(0, 1, kPlace, 0.8);
   detection(0, 0, {24, 10, 20, 20}, 0.7);  // 6 of 34 columns
   detection(0, 0, kElsewhere, 0.6);
@@ -94,7 +94,7 @@ TEST_F(MistakesTest, AreExcusedInACrowdOfTheirClass) {
   detection(0, 0, kPlace, 0.9);
   detection(0, 0, kPlace, 0.8);
   detection(0, 1, kPlace, 0.7);
-  detection(0, 0, {40, 0, 40, 40}, 0.6);  // a quarter of it lies in the crowd
+  detection(0, 0, {40, 0, 40, 40}, 0.6);  // a quarter of the box is in the crowd
   const CocoMistakes mistakes = found();
   ASSERT_EQ(mistakes.wrong.size(), 2U);
   EXPECT_EQ(mistakes.wrong[0].detection, 2);
@@ -110,8 +110,8 @@ TEST_F(MistakesTest, MissTheLargestObjectsFirst) {
   object(1, {50, 50, 40, 40}).ignore = true;
   object(0, {0, 50, 10, 10});
   end_image();
-  detection(0, 0, kElsewhere, 0.9);      // seen as another class: another kind of mistake
-  detection(1, 0, {0, 0, 30, 30}, 0.4);  // not sure enough
+  detection(0, 0, kElsewhere, 0.9);      // a confusion of classes, which is another kind of mistake
+  detection(1, 0, {0, 0, 30, 30}, 0.4);  // below the score threshold
   CocoMistakes mistakes = found();
   std::vector<int64_t> missed;
   for (const CocoMistake& mistake : mistakes.missed) missed.push_back(mistake.object);

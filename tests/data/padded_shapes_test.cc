@@ -13,7 +13,7 @@
 namespace lockstep::testing {
 namespace {
 
-// As COCO's: sides up to 640, most pictures wide or high by 3:4, scaled to 800 at the shorter side.
+// Sizes like COCO's: sides up to 640, mostly 3:4 or 4:3, scaled to 800 at the shorter side.
 std::vector<PictureSize> usual_pictures(int64_t count, uint64_t seed) {
   PhiloxSequence random(seed, 1);
   std::vector<PictureSize> pictures;
@@ -32,7 +32,8 @@ int64_t pixels(const PaddedShapes& chosen) {
   return sum;
 }
 
-// The fewest pixels that any choice of `most` of the corners (a height and a width that occur) has.
+// The minimum number of pixels over all choices of `most` shapes. A shape has a height and a width
+// that occur.
 int64_t best_pixels(const std::vector<PictureSize>& pictures, const PaddingRules& rules) {
   std::set<int64_t> heights, widths;
   for (const PictureSize& p : pictures) {
@@ -91,7 +92,7 @@ TEST(PaddedShapes, MoreShapesMeanLessPadding) {
   EXPECT_LT(choose_shapes(pictures, {32, 6, 8}).padding, 0.08);
 }
 
-// Mergers are never undone, so a choice may miss the best.
+// Merges are never undone, so the result may miss the best choice.
 TEST(PaddedShapes, AreNearTheBestTwo) {
   double worst = 1, sum = 0;
   constexpr int kDraws = 40;

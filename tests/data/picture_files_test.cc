@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of PNG, WebP and BMP files.
+// Variants of PNG, WebP and BMP files.
 #include <gtest/gtest.h>
 
 #include "data/formats/formats.h"
@@ -87,7 +87,7 @@ TEST_F(PictureFiles, ThePixelsOfAPngAreTakenAsTheyAre) {
     EXPECT_EQ(read(png_of_raw({.colour = 2, .rows = rgb, .chunks = chunk})).rgb, (Bytes{1, 2, 3}));
 }
 
-// As before 16 bits and transparency were read in this way.
+// Read as before support for 16 bits and transparency.
 TEST_F(PictureFiles, AnyOtherPngIsReadAsEver) {
   for (const int bits : {1, 2, 4, 8}) {
     const int most = (1 << bits) - 1;
@@ -104,7 +104,7 @@ TEST_F(PictureFiles, AnyOtherPngIsReadAsEver) {
                   .rgb,
               (Bytes{254, 253, 252}));
   }
-  // 3 x 3 pixels in seven passes, of which five have rows.
+  // 3 x 3 pixels in seven passes; five passes have rows.
   const std::string passes = "\0\1"s + "\0\3"s + "\0\7\x9"s + "\0\2"s + "\0\x8"s + "\0\4\5\6"s;
   const Image image =
       read(png_of_raw({.height = 3, .width = 3, .rows = passes, .interlaced = true}));
@@ -205,15 +205,15 @@ TEST_F(PictureFiles, ABmpOfRunsIsRead) {
                          .palette = palette(16),
                          .colours = 16});
   };
-  // Rows from the bottom up: runs, then pixels as they are, with a byte to make them even.
+  // Bottom-up rows: runs, then literal pixels, padded to an even number of bytes.
   EXPECT_EQ(read(runs(4, 8, "\3\5\1\6\0\0\0\3\1\2\3\0\1\4\0\0\0\1"s)).rgb,
             colours({1, 2, 3, 4, 5, 5, 5, 6}));
   EXPECT_EQ(read(runs(4, 4, "\3\x56\1\x60\0\0\0\4\x12\x34\0\1"s)).rgb,
             colours({1, 2, 3, 4, 5, 6, 5, 6}));
-  // Moves leave colour 0, and so does an early end.
+  // Skipped pixels have colour 0, as have pixels after an early end.
   EXPECT_EQ(read(runs(3, 8, "\1\7\0\2\1\1\1\x9\0\1"s)).rgb, colours({0, 0, 9, 7, 0, 0}));
   EXPECT_EQ(read(runs(3, 8, "\0\1"s)).rgb, colours({0, 0, 0, 0, 0, 0}));
-  // Runs over an edge are cut, as other readers do; a picture that is full needs no end.
+  // Runs beyond the edge are cut, as in other readers. A full picture needs no end marker.
   EXPECT_EQ(read(runs(2, 8, "\x9\1\0\0\x9\2"s)).rgb, colours({2, 2, 1, 1}));
   expect_refused(runs(2, 8, "\2\1\0\0\1\2"s), "a BMP file that is cut off");
   expect_refused(runs(2, 8, "\2\1\0\0\0\x9\1"s), "a BMP file that is cut off");
@@ -240,7 +240,7 @@ TEST_F(PictureFiles, ABmpOf16And32BitsIsRead) {
     EXPECT_EQ(read(of(32, "\1\2\3\0"s, {0xFF, 0xFF00, 0xFF0000}, header)).rgb, (Bytes{1, 2, 3}));
     EXPECT_EQ(read(of(32, "\0\0\0\0"s, {0xFF, 0, 0xFF0000}, header)).rgb, (Bytes{0, 0, 0}));
   }
-  // Ten bits of each.
+  // Ten bits for each colour.
   EXPECT_EQ(read(of(32, "\xFF\3\0\0"s, {0x3FF, 0xFFC00, 0x3FF00000})).rgb, (Bytes{255, 0, 0}));
   expect_refused(of(32, "\1\2\3\0"s, {0xFF, 0xF0F0, 0xFF0000}), "mask 2 of colours has a gap");
 }
@@ -272,7 +272,7 @@ TEST_F(PictureFiles, OtherBmpsAreRefusedByName) {
 
 // ---- any format
 
-// Few bytes may speak of a picture of any size; none of its memory is taken.
+// A few bytes may claim a picture of any size. No memory is allocated for the claimed size.
 TEST_F(PictureFiles, SizesAreNotBelieved) {
   expect_refused(bmp_of_parts({.height = 50000, .width = 50000}), "50000 x 50000", "too large");
   expect_refused(bmp_of_parts({.height = 30000,
@@ -291,10 +291,10 @@ TEST_F(PictureFiles, SizesAreNotBelieved) {
                                .palette = palette(2),
                                .colours = 2}),
                  "16777216 x 2 pixels in 2 bytes");
-  // Not the memory of a picture, where the file does not have that many bytes.
+  // No memory is allocated for a picture if the file has too few bytes.
   expect_refused(bmp_of_parts({.height = 10000, .width = 10000}), "0 of ", "bytes of pixels");
   std::string webp = webp_of(gradient_image(4, 4), true);
-  webp.replace(21, 4, "\xFF\xFF\xFF\x0F");  // 14 bits of each side, less one
+  webp.replace(21, 4, "\xFF\xFF\xFF\x0F");  // 14 bits for each side, minus 1
   expect_refused(webp, "16384 x 16384", "too large");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of formats: names of files, and messages about files of other formats.
+// The list of formats: file names, and errors about files of other formats.
 #include <gtest/gtest.h>
 
 #include "data/formats/formats.h"

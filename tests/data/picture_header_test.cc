@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers of pictures, looked at before training: what is refused, and what it takes.
+// Headers of pictures, checked before training: refused files, and the time and memory of the
+// check.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,7 +20,7 @@ std::vector<std::string> files_of_each_format() {
           bmp_of(image)};
 }
 
-// Cut anywhere, a file that can be read has a header, and its size is the picture's.
+// If a truncated file can be read, its header is accepted and has the picture's size.
 TEST(PictureHeader, IsWholeWhereverThePictureIs) {
   const TemporaryFolder folder;
   for (const std::string& bytes : files_of_each_format()) {
@@ -42,7 +43,7 @@ TEST(PictureHeader, IsWholeWhereverThePictureIs) {
   }
 }
 
-// Such as a thumbnail and a colour profile, in segments of 64 kB.
+// For example, a thumbnail and a colour profile in segments of 64 kB come first.
 TEST(PictureHeader, MayStandFarBehind) {
   const TemporaryFolder folder;
   const std::string jpeg = jpeg_of(gradient_image(20, 30));
@@ -71,12 +72,12 @@ TEST(PictureHeader, WhatHasNoneIsNamed) {
   expect_error([&] { read_picture_header(folder.path()); }, "a folder");
 }
 
-// Names a film that is called .jpg without reading it: a picture's header alone may be long.
+// A film named .jpg is refused without being read. Only a picture may have a long header.
 TEST(PictureHeader, OfAFileThatIsNoPictureIsReadNoFurther) {
   const TemporaryFolder folder;
   const std::string film = folder / "film.jpg";
   put_file(film, "no picture");
-  std::filesystem::resize_file(film, uint64_t{1} << 40);  // with a hole that takes no room
+  std::filesystem::resize_file(film, uint64_t{1} << 40);  // a sparse file
   expect_error([&] { read_picture_header(film); }, "film.jpg: not a JPEG");
   put_file(film, png_of(gradient_image(20, 30)).replace(16, 4, "\x7F\xFF\xFF\xFF"));
   std::filesystem::resize_file(film, uint64_t{1} << 40);

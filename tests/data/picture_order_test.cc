@@ -19,7 +19,7 @@ std::vector<int32_t> groups_of(std::size_t count, int64_t groups) {
   return result;
 }
 
-// After any number of steps each picture has come as often as any other, but for those that wait.
+// After any number of steps all pictures were used equally often, except for pictures that wait.
 TEST(PictureOrder, TakesEveryPictureOnceInAnEpoch) {
   for (const bool mirrored : {false, true})
     for (const int64_t batch : {1, 4, 7, 50}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as a detector takes them. Scales and boxes are Detectron's own (picture_cases.json);
-// tests/python/check_picture.py compares pixels with PyTorch's.
+// Pictures in the form that a detector reads. Expected scales and boxes are Detectron's
+// (picture_cases.json); tests/python/check_picture.py compares pixels with PyTorch's.
 #include "data/detection/picture.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Picture, IsScaledAsDetectronDoes) {
   }
 }
 
-// Detectron's boxes end at their last pixel.
+// Detectron's boxes include their last pixel.
 TEST(Picture, BoxesAreMirroredAsDetectronDoes) {
   const auto& c = cases().at("flip_boxes");
   for (std::size_t i = 0; i < c.at("boxes").size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated scenes keep their limits, so that a detector's score means the same everywhere.
+// Generated scenes stay within their limits, so a detector's score is comparable everywhere.
 #include "data/scenes/scenes.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Scenes, HoldWhatTheyPromise) {
   for (int count : kinds) EXPECT_GT(count, 500);
 }
 
-// The outermost drawn pixels are those of the box, and their number is the polygon's area.
+// The outermost drawn pixels match the box, and the number of pixels is the polygon's area.
 TEST(Scenes, BoxesAndAreasAreThoseOfThePixels) {
   const Scenes scenes({.count = 60});
   const Annotations& table = scenes.annotations();
@@ -123,7 +123,7 @@ TEST(Scenes, ArrowsPointsLieOnTheirOutline) {
   EXPECT_EQ(table.categories[3].swap.size(), 2U);
 }
 
-// Nobody changes them unnoticed: a score of before would no longer compare.
+// Changed scenes must be noticed: earlier scores would no longer be comparable.
 TEST(Scenes, ArePinned) {
   const auto digest_of = [](const SceneOptions& options) {
     const Scenes scenes(options);

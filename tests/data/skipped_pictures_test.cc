@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that cannot be read: which ones stand in for them, and what is told of them.
+// Unreadable pictures: the pictures that replace them, and the messages about them.
 #include "data/skipped_pictures.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace lockstep::testing {
 namespace {
 
-// An image's values are its draw, its label is its number.
+// An image's values are the number of its draw, and its label is its index.
 class SomeBad final : public Dataset {
  public:
   SomeBad(int64_t size, std::set<int64_t> bad)
@@ -47,7 +47,7 @@ LabelledImagesOptions with_stand_ins(int64_t first = 0, int64_t count = -1) {
           .in_place_of_bad = InPlaceOfBad::another};
 }
 
-// Label and draw of each row.
+// The label and draw of each row.
 using Rows = std::vector<std::pair<int64_t, int64_t>>;
 void append_rows(Loader& loader, int64_t step, Rows& rows) {
   const std::span<const Tensor> batch = loader.get(step);
@@ -55,7 +55,7 @@ void append_rows(Loader& loader, int64_t step, Rows& rows) {
     rows.emplace_back(batch[1].as<int64_t>()[i], static_cast<int64_t>(batch[0].as<float>()[i]));
 }
 
-// The rule of docs/bring_your_own.md, in other words.
+// The rule of docs/bring_your_own.md, implemented independently.
 Rows expected_rows(const SomeBad& data, int64_t step) {
   const EpochOrder order(data.size(), kSeedOfOrder);
   Rows rows;
@@ -86,7 +86,7 @@ TEST(SkippedPictures, TheNextGoodOneOfTheStepStandsIn) {
   }
 }
 
-// As a run that is resumed enters the order, and as processes share it.
+// A resumed run enters the order at any step, and several processes share a step.
 TEST(SkippedPictures, AStepIsTheSameEnteredAnywhereAndSharedByProcesses) {
   const SomeBad data(14, {0, 1, 2, 5, 7, 8, 11, 13});
   for (const int64_t step : {7, 2}) {
@@ -139,7 +139,8 @@ TEST(SkippedPictures, WithoutAGoodOneTheErrorSaysSo) {
                "TRAIN.SKIP_BAD_IMAGES true goes on without");
 }
 
-// Which the file is not to blame for: another time there is room, and the run would be another one.
+// Running out of memory is not the file's fault. A later attempt may succeed, so a skip would make
+// the run irreproducible.
 TEST(SkippedPictures, AWantOfMemoryIsNotSkipped) {
   SomeBad data(9, {4});
   data.out_of_memory = 2;

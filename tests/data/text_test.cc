@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as data: files, vocabulary, what is held out, minibatches, rows that are scored.
+// Text as data: files, vocabulary, held-out text, minibatches, scored rows.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -49,7 +49,7 @@ TEST_F(TextFiles, AreNamedByFilesFoldersAndPatterns) {
   EXPECT_EQ(named({folder / "docs/*.txt"}), Names({"docs/z.txt"}));
 }
 
-// The ways to choose a folder for each ** are more than 10^12.
+// The number of ways to match a folder with each ** exceeds 10^12.
 TEST_F(TextFiles, SeveralPatternsOfFoldersTakeNoLongerThanOne) {
   constexpr int kDeep = 60;
   std::string deep, pattern;
@@ -155,7 +155,7 @@ TEST(TextBatches, APassReadsTheTextOnceAndEachPassOtherwise) {
   EXPECT_NE(TextOrder({{0, 5001}}, 50, 8).start(0), order.start(0));
 }
 
-// Any step without those before it, and a process's rows of the whole batch.
+// A step does not depend on earlier steps, and a process reads its rows of the whole batch.
 TEST(TextBatches, DependOnSeedAndStepAlone) {
   const std::vector<uint8_t> text = counted_up(3000);
   const TextBatchOptions whole{.batch = 6, .length = 20, .seed = 2};

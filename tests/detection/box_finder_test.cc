@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a detector finds in pictures is what its prediction graph says of each alone.
+// A detector finds in a batch of pictures what its prediction graph finds in each picture alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ PictureList list_of(const PictureSet& pictures) {
   return list;
 }
 
-// As a user would run the graph on one picture.
+// Runs the graph on one picture, as a user would.
 FoundBoxes found_by_hand(SmallDetector& detector, const Image& image) {
   const PictureScale scale = scale_to(image.height, image.width, 96, 160);
   const PictureSize size{padded(scale.height, 32), padded(scale.width, 32)};
@@ -117,9 +117,10 @@ TEST(BoxFinder, RefusesParametersThatAreNotNumbers) {
                "the parameters are damaged, or training has diverged");
 }
 
-// An RPN's proposals, written and read again, are what a network with an RPN classifies. Of
-// pictures whose scaled sides are whole: others' proposals are cut a fraction of a pixel later.
-// The networks are two plans, whose layouts may differ.
+// A network with fed proposals gives the results of a network with an RPN if it is fed the RPN's
+// proposals from a file. The pictures' scaled sides are whole numbers; for other pictures,
+// proposals are clipped up to a pixel later. The networks have different plans, and maybe different
+// layouts.
 TEST(BoxFinder, ClassifiesFedProposalsAsItsOwn) {
   const TemporaryFolder folder;
   const ScenePictures pictures({.count = 5});

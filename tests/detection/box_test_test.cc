@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test of a detector gives the same for any number of replicas, reading threads and processes.
+// A detector's test gives the same result for any number of replicas, reading threads and
+// processes.
 #include "app/detection/box_test.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,7 @@ TEST(BoxTest, GivesTheSameBitsForAnyReplicasReadersAndProcesses) {
   }
 }
 
-// A set of which some pictures cannot be read, or are not there at all.
+// A set with unreadable and missing pictures.
 class SomeBadScenes final : public PictureSet {
  public:
   SomeBadScenes(const PictureSet& all, std::set<std::size_t> bad, bool left_out)
@@ -113,7 +114,7 @@ TEST(BoxTest, IsTheSameWithoutPicturesThatCannotBeRead) {
   }
 }
 
-// A convolution's order of sums may depend on the threads of a replica (docs/execution.md).
+// The order of a convolution's sums may depend on the threads of a replica (docs/execution.md).
 TEST(BoxTest, FindsTheSameBoxesOnMoreThreads) {
   const CutScenes pictures(8);
   SmallDetector alone(small_detector_config(kSmallFaster));
@@ -122,7 +123,7 @@ TEST(BoxTest, FindsTheSameBoxesOnMoreThreads) {
                      BoxTest(alone.config, alone.session, pictures).test().found);
 }
 
-// The test uses the memory of the step.
+// Expects the test to leave no trace in the memory of the step.
 void expect_no_trace(const std::string& devices, const std::vector<KernelTable>& kernels,
                      Comm* comm) {
   SCOPED_TRACE(join(devices, comm ? " of two processes" : ""));
@@ -162,7 +163,7 @@ TEST(BoxTest, LetsProcessesBeIdle) {
   });
 }
 
-// In order, also where a rank's boxes do not fit into one message.
+// In order, even if a rank's boxes do not fit into one message.
 TEST(FoundBoxes, AreGatheredFromAllProcesses) {
   std::vector<FoundBoxes> all(7);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -194,7 +195,7 @@ TEST(BoxTest, RefusesClassesUnlikeTheDataSets) {
                "MODEL.NUM_CLASSES is 7, but ", "has 4 categories", "should be 5");
 }
 
-// Every object found where it is.
+// Detections that equal the annotated objects.
 std::vector<FoundBoxes> truth_of(const Annotations& table) {
   std::vector<FoundBoxes> found(table.images.size());
   for (std::size_t i = 0; i < table.images.size(); ++i)

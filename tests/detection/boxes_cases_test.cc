@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoxSuppression and DetectionResults beside Detectron's own functions. Its boxes are inclusive:
-// ours are the same with 1 added to x2 and y2.
+// Compares BoxSuppression and DetectionResults with Detectron's functions. Detectron's boxes are
+// inclusive: adding 1 to x2 and y2 gives Lockstep's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ const Json& boxes_cases() {
   return cases;
 }
 
-// A row's box that begins at number `first`, half-open.
+// A row's box, which begins at element `first`, as a half-open box.
 std::vector<float> half_open_box(const Json& row, std::size_t first) {
   return {row[first], row[first + 1], row[first + 2].get<float>() + 1,
           row[first + 3].get<float>() + 1};
@@ -61,7 +61,8 @@ TEST(DetectronBoxes, SuppressionKeepsTheSame) {
   }
 }
 
-// Detectron drops a box whose IoU is the threshold; ONNX, torchvision and we keep it.
+// Detectron drops a box at an IoU equal to the threshold; ONNX, torchvision and Lockstep keep the
+// box.
 TEST(DetectronBoxes, AnIouEqualToTheThresholdStaysHere) {
   const Json& group = boxes_cases()["nms"].back();
   ASSERT_EQ("an IoU equal to the threshold is suppressed", group["note"]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs and results of Detectron's own functions: tests/detection/targets_cases.json. Boxes there
-// have inclusive corners.
+// Inputs and results of Detectron's functions: tests/detection/targets_cases.json. Boxes in the
+// file are inclusive.
 #pragma once
 
 #include <fstream>
@@ -19,7 +19,7 @@ inline const nlohmann::json& detectron_cases() {
   return cases;
 }
 
-// Half-open boxes, one after the other.
+// The boxes as half-open boxes, concatenated.
 inline std::vector<float> half_open(const nlohmann::json& boxes) {
   std::vector<float> values;
   for (const auto& box : boxes)

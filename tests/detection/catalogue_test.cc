@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectron's names tell much of a function, and a row tells the same.
+// A Detectron name describes its function, and the catalogue's row must agree.
 #include "models/detection/catalogue.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(Catalogue, RowsOfBodiesAgreeWithTheirNames) {
     EXPECT_EQ(body.has_stage_5(), holds(body.name, "conv5"));
     int64_t blocks = 0;
     for (const int64_t of_stage : body.residual.blocks) blocks += of_stage;
-    // Two or three convolutions of a block, the stem and the classifier.
+    // Two or three convolutions per block, plus the stem and the classifier.
     if (body.is_built()) {
       EXPECT_TRUE(holds(body.name, "ResNet" + std::to_string(3 * blocks + 2) + "_") ||
                   holds(body.name, "ResNet" + std::to_string(2 * blocks + 2) + "_"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoded and clipped boxes, levels of RoIs and sizes of images beside Detectron's own functions.
-// Its boxes are inclusive: ours are the same with 1 added to x2 and y2.
+// Compares decoded and clipped boxes, levels of RoIs and sizes of images with Detectron's
+// functions. Detectron's boxes are inclusive: adding 1 to x2 and y2 gives Lockstep's.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ const Json& coordinates_cases(const char* group) {
   return cases.at(group);
 }
 
-// Rows of one or several boxes, as they are or half-open.
+// Rows of one or several boxes, unchanged or half-open.
 std::vector<float> rows_of(const Json& rows, float added_to_ends) {
   std::vector<float> values;
   for (const Json& row : rows)
@@ -93,8 +93,8 @@ TEST(DetectronCoordinates, RoisTakeTheSameLevels) {
   EXPECT_EQ(group["levels"].get<std::vector<int64_t>>(), found);
 }
 
-// The padded image of every case fits the input that its scale and limit ask for, upright or
-// lying, and a picture that reaches the limit fills its longer side.
+// The padded image of every case, in portrait or landscape, fits the input that its scale and limit
+// need. A picture that reaches the limit fills its longer side.
 TEST(DetectronCoordinates, ImagesFitTheInput) {
   for (const Json& group : coordinates_cases("image_scales")) {
     DetectorOptions options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets of a detector's configuration: how they are declared, named and opened.
+// Data sets of a detector's configuration: declaring, naming and opening them.
 #include "app/detection/data_sets.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 class DataSetsTest : public DetectorConfigTest {
  protected:
-  // A file of annotations with these categories, and a picture that is not there.
+  // A file of annotations with these categories. Its picture does not exist.
   std::string annotations(const std::string& name, const Words& categories) {
     Annotations table;
     for (std::size_t i = 0; i < categories.size(); ++i)
@@ -31,7 +31,7 @@ class DataSetsTest : public DetectorConfigTest {
     return "DATASETS." + name + ": {IMAGES: " + folder.path() +
            ", ANNOTATIONS: " + annotations(name, categories) + "}\n";
   }
-  // The pictures of a configuration's TRAIN.DATASETS, in line 5.
+  // Opens the pictures of a configuration with TRAIN.DATASETS in line 5.
   std::unique_ptr<PictureSet> open(const std::string& sets, const std::string& more = "",
                                    const Words& words = {}) {
     const DetectorConfig config = read("TRAIN.DATASETS: " + sets + "\n" + more, words);
@@ -64,7 +64,7 @@ TEST_F(DataSetsTest, AreDeclaredInAFileOrOnACommandLine) {
   EXPECT_NE(said.origins.of("DATASETS.mine.ANNOTATIONS").find("x.yaml:5"), std::string::npos);
   EXPECT_EQ(mine(read("", {"DATASETS", "{mine: {IMAGES: a b, ANNOTATIONS: 5.json}}"})), wanted);
   EXPECT_TRUE(read("DATASETS: {}\n").sets.declared.sections.empty());
-  // A file adds to its base.
+  // A file extends its base.
   file(std::string(kFasterFpn) + "DATASETS.mine: {IMAGES: old, ANNOTATIONS: 5.json}\n", "b.yaml");
   EXPECT_EQ(mine(read_detector_config(
                 config_files(file("_BASE_: b.yaml\nDATASETS: {mine: {IMAGES: a b}}\n")), {})),
@@ -86,7 +86,7 @@ TEST_F(DataSetsTest, AreWrittenSoThatTheyReadBackTheSame) {
   }
   DetectorConfig by_words = read("", {"DATASETS", text});
   EXPECT_EQ(by_words.sets.declared.sections, config.sets.declared.sections);
-  // Other processes may have other folders, but not other names.
+  // Other processes may use other folders, but not other names.
   ConfigKeys table = keys_of(config);
   EXPECT_EQ(find_key(table, "DATASETS")->facts.alike(), "a-1.x, b");
 }
@@ -147,12 +147,12 @@ TEST_F(DataSetsTest, OfOnesOwnAreOpenedWithoutTheirPictures) {
                          declared("mine", animals_) + declared("more", animals_), classes);
   EXPECT_EQ(both->annotations().images.size(), 2U);
   EXPECT_EQ(both->name_of(1), (folder / "more.json") + ": image 1");
-  // Which may be one that Detectron knows, too.
+  // The declared name may also be a name of Detectron.
   const auto other = open("[coco_2014_train]", declared("coco_2014_train", animals_), classes);
   EXPECT_EQ(other->annotations().images.at(0).file, "coco_2014_train.jpg");
 }
 
-// Upside down, so that the annotated size does not say which way is meant.
+// Turned by 180 degrees, so the annotated size does not reveal the direction.
 TEST_F(DataSetsTest, ExifTurnsPicturesUnlessAKeyDeniesIt) {
   const Words turns{"MODEL.NUM_CLASSES", "3"};
   const Image image = gradient_image(10, 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A detector's configuration of four lines, to which tests add the fifth.
+// A detector's configuration of four lines. Tests append the fifth line.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A detector's configuration: its values, and what follows from them.
+// A detector's configuration: its values and derived settings.
 #include "app/classification/config.h"
 #include "app/config/literal.h"
 #include "app/config/read.h"
@@ -204,7 +204,7 @@ TEST_F(DetectorConfigTest, KnowsTypesByTheirOldNames) {
   expect_error(
       [&] { task(config_files(file("MODEL:\n  TYPE: generalised_rcnn\n")), {}); },
       "x.yaml:2: MODEL.TYPE 'generalised_rcnn' is not known; did you mean generalized_rcnn?");
-  // A reader of another task's keys is told whose keys the file has.
+  // The reader of another task reports the task of the file's keys.
   const ConfigFiles detector = config_files(file(kFasterFpn));
   Origins origins;
   expect_error(
@@ -301,7 +301,7 @@ TEST_F(DetectorConfigTest, IncludesABase) {
   has("DIM: 128", "command line");
   has("ROI_MAX_LEVEL: 5", "default");
   has("RPN_ON: true", "inferred from MODEL.FASTER_RCNN");
-  // What is printed can be read, as the same.
+  // The printed configuration reads back as the same configuration.
   DetectorConfig again = read_detector_config(config_files(file(text, "again.yaml")), {});
   EXPECT_EQ(entries_of(keys_of(again)), entries_of(keys_of(config)));
 
@@ -312,7 +312,7 @@ TEST_F(DetectorConfigTest, IncludesABase) {
   expect_error([&] { config_files(file("_BASE_: x.yaml\n")); }, "x.yaml:1: _BASE_ closes a circle");
   expect_error([&] { config_files(file("_BASE_: none.yaml\n")); },
                "x.yaml:1: _BASE_: ", "none.yaml");
-  // An error in a base is the base's; a classification has bases, too.
+  // An error in a base names the base. A classification may have bases, too.
   file("FPN: {DIMS: 5}\nMODEL: {TYPE: rpn}\n", "bad.yaml");
   expect_error([&] { read_detector_config(config_files(file("_BASE_: bad.yaml\n")), {}); },
                "bad.yaml:1: unknown key FPN.DIMS; did you mean FPN.DIM?");

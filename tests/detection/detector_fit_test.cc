@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a detector's configuration that do not fit each other are refused, with their place.
+// Refuses keys of a detector's configuration that do not fit together, and names their location.
 #include "app/config/not_done.h"
 #include "tests/detection/detector_config_fixture.h"
 
@@ -19,7 +19,7 @@ TEST_F(DetectorConfigTest, RefusesASchedule) {
   refused("SOLVER.MOMENTUM: 1\n", "x.yaml:5: SOLVER.MOMENTUM");
 }
 
-// What a step could only be made of with infinities, or not at all.
+// Numbers that would make a step infinite or impossible.
 TEST_F(DetectorConfigTest, RefusesNumbersWithoutAMeaning) {
   refused("RETINANET.BBOX_REG_BETA: 0\n", "x.yaml:5: RETINANET.BBOX_REG_BETA", "at least");
   refused("RETINANET.PRIOR_PROB: 0\n", "x.yaml:5: RETINANET.PRIOR_PROB", "at least");
@@ -68,8 +68,8 @@ TEST_F(DetectorConfigTest, SaysWhatDoesNotChangeResultsYet) {
   EXPECT_NE(std::string::npos, said[0].find("x.yaml:5: TEST.SOFT_NMS.ENABLED has no effect"));
 }
 
-// Keys of Detectron without a meaning here are noted; no command refuses them unless their row says
-// so (`not_done.asked`).
+// Keys of Detectron without a meaning here are noted. A command refuses such a key only if its row
+// says so (`not_done.asked`).
 TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseOtherKeysWithoutEffect) {
   DetectorConfig defaults;
   int unused = 0;
@@ -90,7 +90,8 @@ TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseOtherKeysWithoutEffect) {
   EXPECT_GE(unused, 15);
 }
 
-// Detectron decides by it which boxes are learnt; as long as both say the same, nothing is missing.
+// In Detectron this threshold selects the boxes that are learnt. Training accepts it while both
+// thresholds are equal.
 TEST_F(DetectorConfigTest, TrainingRefusesAnotherThresholdOfBoxes) {
   const auto train = [&](const Words& words) {
     DetectorConfig config = read("", words);
@@ -129,7 +130,7 @@ TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
         read("", {"FPN.FPN_ON", "False"});
       },
       "command line: FPN.FPN_ON does not fit: FPN.FPN_ON is false, but ", "set FPN.FPN_ON to True");
-  // Only the body was set, and the other key is to be changed.
+  // Only the body was set, so the other key must be changed.
   expect_error(
       [&] {
         read_detector_config(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The detectors of Detectron's files, against what Detectron builds of them: parameters with shape,
-// class and order, what is trained, losses and metrics. Tables stand beside.
+// Compares the detectors of Detectron's files with Detectron's networks: the shape, class and order
+// of parameters, trainable parameters, losses and metrics. The tables are in this folder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::map<std::string, ParameterList> parameter_lists() {
   return lists;
 }
 
-// KEY VALUE .. of one of Detectron's files.
+// Maps each of Detectron's files to its KEY VALUE words.
 std::map<std::string, std::vector<std::string>> words_of_files() {
   std::map<std::string, std::vector<std::string>> files;
   std::vector<std::string>* words = nullptr;
@@ -176,7 +176,7 @@ TEST(DetectorModels, HaveDetectronsParametersLossesAndMetrics) {
     EXPECT_EQ(floats_of(built, false), listed.floats);
     EXPECT_EQ(names_of(model.losses), listed.losses);
     EXPECT_EQ(names_of(model.metrics), listed.metrics);
-    if (listed.freezes_deeply()) continue;  // our rule freezes more: the next test
+    if (listed.freezes_deeply()) continue;  // Lockstep freezes more; see the next test
     EXPECT_EQ(static_cast<int64_t>(model.gradients.size()), listed.trained);
     EXPECT_EQ(floats_of(built, true), listed.trained_floats);
     ASSERT_EQ(built.size(), expected.size());
@@ -187,7 +187,7 @@ TEST(DetectorModels, HaveDetectronsParametersLossesAndMetrics) {
 }
 
 // Detectron stops the gradient after a stage; with a pyramid, finer stages still learn through
-// their laterals. Here a frozen stage's parameters are fixed, whatever reads it.
+// their laterals. Lockstep fixes the parameters of a frozen stage for all its consumers.
 TEST(DetectorModels, FreezeEverythingUpToAStage) {
   const auto words = words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml");
   for (const auto& [stage, trained] : {std::pair("3", 59U), {"5", 30U}}) {
@@ -206,7 +206,8 @@ std::vector<std::string> with(const std::string& file, std::vector<std::string> 
 constexpr const char* kFasterC4 = "12_2017_baselines/e2e_faster_rcnn_R-50-C4_1x.yaml";
 constexpr const char* kRpnFpn = "12_2017_baselines/rpn_R-50-FPN_1x.yaml";
 
-// The head of a C4 detector is stage 5, but no part of the body that TRAIN.FREEZE_AT freezes.
+// The head of a C4 detector is stage 5. It is outside the body, so TRAIN.FREEZE_AT does not freeze
+// it.
 TEST(DetectorModels, AHeadIsNeverFrozen) {
   const TrainingModel model =
       step_of(with(kFasterC4, {"TRAIN.FREEZE_AT", "5", "IMAGE", "128x128"}), 1);
@@ -273,7 +274,7 @@ TEST(DetectorModels, HaveDetectronsAnchorsOnALargestSquare) {
   EXPECT_EQ(anchors_of("12_2017_baselines/e2e_faster_rcnn_R-50-C4_1x.yaml", "1344x1344"), 105840);
 }
 
-// GB of a step's plan and its states on one CPU replica.
+// Gigabytes of a step's plan and its states on one CPU replica.
 double planned_gigabytes(const std::vector<std::string>& words) {
   const TrainingModel model = step_of(words, 1);
   const auto dims = [&](const std::string& feed) {
@@ -292,7 +293,7 @@ double planned_gigabytes(const std::vector<std::string>& words) {
 TEST(DetectorModels, AreTrainedInThreeFifthsOfThePublishedMemory) {
   const auto files = words_of_files();
   std::cout << "planned GB, published GB, ratio\n" << std::fixed << std::setprecision(2);
-  std::map<std::string, double> planned;  // of a body and a head: 1x and 2x are one network
+  std::map<std::string, double> planned;  // by body and head: 1x and 2x have the same network
   const auto rows = detection_table("detectron_memory.tsv");
   EXPECT_EQ(rows.size(), 37U);
   for (const auto& row : rows) {

@@ -44,7 +44,7 @@ Literal literal_of(const Tensor& tensor) {
   return literal;
 }
 
-// The tensors of a folder, by the names of `items`, whose types they must have.
+// Reads the tensors of a folder by the names of `items`, and requires their types.
 template <class Item>
 std::map<std::string, Literal> read_named(const TrainingModel& model,
                                           const std::vector<Item>& items,

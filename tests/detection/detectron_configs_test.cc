@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectron's own 87 files load, and its 229 keys have its defaults. Both stand as tables beside.
+// Loads Detectron's 87 files and compares the defaults of its 229 keys. Both tables are in this
+// folder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::vector<TableRow> rows_of_table(const std::string& name) {
   return rows;
 }
 
-// A file's rows as YAML, its sections one in another.
+// A file's rows as YAML with nested sections.
 struct Section {
   std::map<std::string, std::string> values;
   std::map<std::string, Section> sections;
@@ -73,10 +74,10 @@ std::vector<DetectronFile> detectron_files() {
   return files;
 }
 
-// Reads values one by one, each over the last.
+// Reads values one after another; each value overwrites the last.
 class OneByOne {
  public:
-  // The text of a key whose value was read from `text`.
+  // Returns the text of a key after reading its value from `text`.
   std::string read(const std::string& name, const std::string& text) {
     read_yaml(keys_, name + ": " + text + "\n", "one.yaml");
     return text_of(*find_key(keys_, name));
@@ -108,7 +109,7 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
       EXPECT_TRUE(renamed || read == written) << row.key << ": " << read << ", not " << written;
     }
     EXPECT_EQ(config.replicas(), config.num_gpus);
-    const bool says_nccl = config.origins.is_set("USE_NCCL");  // False, in two files
+    const bool says_nccl = config.origins.is_set("USE_NCCL");  // two files set the key to False
     EXPECT_EQ(text_of(config.step.options.all_reduce.spec), says_nccl ? "muji" : "collective");
     if (says_nccl) ++of_muji;
     EXPECT_TRUE(config.misfit.empty()) << config.misfit;
@@ -117,7 +118,7 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
   EXPECT_EQ(notes[DetectorNoteKind::old_type], 3);
   EXPECT_EQ(of_muji, 2);
   EXPECT_EQ(notes[DetectorNoteKind::unused], 0);
-  EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and changed images of three
+  EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and test-time augmentation, for three tasks
   EXPECT_EQ(notes[DetectorNoteKind::old_key], 0);
   EXPECT_EQ(notes[DetectorNoteKind::batch], 0);
 }

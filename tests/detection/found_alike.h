@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what two detectors have found, picture by picture.
+// Compares the results of two detectors picture by picture.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ inline bool close_boxes(const FoundBox& a, const FoundBox& b) {
   return close;
 }
 
-// Bit for bit, in the same order.
+// Expects equal bits in the same order.
 inline void expect_same_boxes(const std::vector<FoundBoxes>& found,
                               const std::vector<FoundBoxes>& expected) {
   ASSERT_EQ(found.size(), expected.size());
@@ -31,7 +31,7 @@ inline void expect_same_boxes(const std::vector<FoundBoxes>& found,
   }
 }
 
-// Up to the rounding of float32, which may exchange boxes of almost equal scores.
+// Expects equality up to the rounding of float32, which may swap boxes with almost equal scores.
 inline void expect_close_boxes(const std::vector<FoundBoxes>& found,
                                const std::vector<FoundBoxes>& expected) {
   ASSERT_EQ(found.size(), expected.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which detectors see padding: those that normalise whole pictures.
+// The detectors that padding affects: detectors that normalise whole pictures.
 #include "app/detection/padding_note.h"
 
 #include "app/detection/network.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectron's labels of proposals, reproduced but for boxes whose best match is a crowd region:
-// there they are its class or background, with us they are neither.
+// Compares labels of proposals with Detectron's. The only difference is a box with a crowd region
+// as its best match: Detectron labels it with the crowd's class or as background, Lockstep ignores
+// it.
 #include <gtest/gtest.h>
 
 #include "tests/detection/cases.h"
@@ -11,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Proposals are compared at the picture's scale; x2 there is (x2 at the input) / scale, plus 1.
+// Proposals are compared at the picture's scale: x2 is (x2 at the input) / scale, plus 1.
 TEST(DetectronTargets, OfProposals) {
   const json& c = detectron_cases().at("proposal_labels");
   const double scale = c.at("scale");
@@ -35,7 +36,8 @@ TEST(DetectronTargets, OfProposals) {
   const auto rois = found[0].values<float>(), targets = found[2].values<float>();
   const auto label = found[1].values<int64_t>();
 
-  // Detectron's candidates are the true boxes, then the proposals; by it the last row is a crowd.
+  // Detectron's candidates are the true boxes followed by the proposals. Detectron's last row is a
+  // crowd.
   const std::vector<double> overlaps = c.at("max_overlaps");
   const std::vector<int64_t> best_classes = c.at("max_classes");
   ASSERT_EQ(static_cast<int64_t>(overlaps.size()), rows + count);
@@ -51,7 +53,7 @@ TEST(DetectronTargets, OfProposals) {
       return label[at] >= 0;
     };
     while (at < label.size() && !is_here()) ++at;
-    int64_t best_class = -1;  // by Detectron
+    int64_t best_class = -1;  // Detectron's label
     for (int64_t i = 0; i < rows + count; ++i) {
       bool same = true;
       for (std::size_t k = 0; k < 4; ++k) {

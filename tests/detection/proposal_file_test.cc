@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// proposals.safetensors: what is read is what was written, less what Detectron's rules leave out.
+// proposals.safetensors: reading returns the written proposals, except for those that Detectron's
+// rules drop.
 #include "app/detection/proposal_file.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ namespace {
 
 using Chosen = std::vector<Corners>;
 
-// Images 7 and 3 of 100 x 60 pixels, and a crowd in the first.
+// Images 7 and 3 of 100 x 60 pixels; the first has a crowd.
 Annotations two_images() {
   Annotations table;
   table.path = "two.json";
@@ -42,7 +43,7 @@ const ProposalRules kAll{.places = 100, .least_side = 0, .rounding = 0};
 
 class ProposalFile : public ::testing::Test {
  protected:
-  // A file of two boxes and of one, with one thing changed.
+  // A file with two boxes for one image and one box for the other. Tests change one field.
   struct Content {
     std::vector<float> boxes{1, 2, 31, 42, 5, 6, 20, 20, 0, 0, 50, 50}, scores{0.9F, 0.8F, 0.7F};
     std::vector<int64_t> first{0, 2, 3}, ids{7, 3};
@@ -169,7 +170,8 @@ TEST(ProposalRules, TakeTheBestOfThoseThatRoundToOnePlace) {
   const Chosen boxes{{10, 10, 30, 30}, {10.25F, 9.75F, 30, 30}, {10.75F, 10, 30, 30}};
   EXPECT_EQ(chosen_of(boxes, {}), (Chosen{boxes[0], boxes[2]}));
   EXPECT_EQ(chosen_of(boxes, {.rounding = 0}), boxes);
-  // In cells of 16 pixels of a picture that is twice as large: 20 and 21.5 lie in cell 1, 26 in 2.
+  // In cells of 16 pixels at twice the picture's size, 20 and 21.5 are in cell 1 and 26 is in cell
+  // 2.
   EXPECT_EQ(chosen_of(boxes, {.rounding = 1.0 / 16, .scale = 120, .longest = 500}),
             (Chosen{boxes[0]}));
   EXPECT_EQ(chosen_of({{10, 10, 30, 30}, {13, 10, 30, 30}},

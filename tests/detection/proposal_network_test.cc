@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proposals of a network beside Detectron's, whose boxes are inclusive and in the input.
+// Compares a network's proposals with Detectron's inclusive boxes in input coordinates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 using Cases = nlohmann::json;
 
-// All numbers of nested lists, in order.
+// Appends all numbers of nested lists in order.
 void append_numbers(const Cases& list, std::vector<float>& numbers) {
   if (list.is_number()) return numbers.push_back(list.get<float>());
   for (const Cases& item : list) append_numbers(item, numbers);
@@ -36,7 +36,7 @@ struct FoundProposals {
   int64_t places = 0;
 };
 
-// Training and prediction have limits of their own; here they are the same.
+// Training and prediction have separate limits; here both are equal.
 FoundProposals proposals_of_case(const Cases& c, Mode mode) {
   DetectorOptions options;
   options.train.rpn_pre_nms_top_n = options.test.rpn_pre_nms_top_n = c["pre_nms_top_n"];
@@ -93,7 +93,7 @@ TEST(ProposalNetwork, FindsDetectronsProposals) {
     for (const Mode mode : {Mode::train, Mode::infer}) {
       SCOPED_TRACE(c["min_size"].dump());
       const FoundProposals found = proposals_of_case(c, mode);
-      std::size_t expected = 0;  // Detectron's, image after image, best first
+      std::size_t expected = 0;  // Detectron's, by image, best first
       for (int64_t image = 0; image < 2; ++image) {
         const float scale = c["im_info"][image][2];
         for (int64_t place = 0; place < found.places; ++place) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is sampled for an image does not depend on the replica that has it.
+// The samples for an image do not depend on its replica.
 #include <gtest/gtest.h>
 
 #include "builders/detection/anchors.h"
@@ -85,7 +85,8 @@ struct SamplingFeeds {
   }
 };
 
-// The bytes of every result for all images in order, in a step of so many replicas and parts.
+// The bytes of every result for all images in order, in a step with this number of replicas and
+// parts.
 std::vector<std::vector<std::byte>> sampled_by(DataParallelOptions options, uint64_t step) {
   options.scope = "cpu";
   const TrainingModel model =
@@ -126,7 +127,7 @@ TEST(Sampling, IsAlikeForAnyNumberOfReplicasAndParts) {
 TEST(Sampling, ChangesFromStepToStep) {
   const auto one = sampled_by({.replicas = 1}, 3), next = sampled_by({.replicas = 1}, 4);
   EXPECT_TRUE(one == sampled_by({.replicas = 1}, 3));
-  EXPECT_FALSE(one[0] == next[0]);  // places
+  EXPECT_FALSE(one[0] == next[0]);  // anchors
   EXPECT_FALSE(one[6] == next[6]);  // RoIs
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TRAIN.SHARED_NORMALISERS: the loss is that of the whole batch, however it is divided.
+// TRAIN.SHARED_NORMALISERS: the loss is the loss of the whole batch for any division among
+// replicas.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Boxes around each object, better and worse ones.
+// Boxes around each object, with better and worse overlaps.
 std::vector<Corners> around_objects(const PictureSet& pictures, std::size_t picture) {
   std::vector<Corners> boxes;
   for (const CocoObject& object : pictures.annotations().objects_of(picture))
@@ -77,19 +78,19 @@ TEST(SharedNormalisers, OneReplicaWithFourPicturesTrainsAsTwoWithTwo) {
     for (std::size_t step = 0; step < one.losses.size(); ++step)
       EXPECT_NEAR(one.losses[step], two.losses[step], 1e-5 * std::abs(one.losses[step])) << step;
     EXPECT_LT(difference(one.states, two.states), 1e-5);
-    // The replicas of these steps have different numbers of objects.
+    // The replicas in these steps have different numbers of objects.
     EXPECT_GT(difference(one.states, trained(network, 2, 10, false).states), 5e-5);
   }
 }
 
-// After a step, proposals differ by rounding, and with them the samples.
+// After a step, proposals differ by rounding, and the samples differ as a result.
 TEST(SharedNormalisers, FasterRcnnAgreesInItsFirstStep) {
   const Trained one = trained(kSmallFaster, 1, 1, true), two = trained(kSmallFaster, 2, 1, true);
   EXPECT_NEAR(one.losses[0], two.losses[0], 1e-5 * one.losses[0]);
   EXPECT_LT(difference(one.states, two.states), 1e-5);
 }
 
-// With one replica it changes nothing but rounding.
+// With one replica the key changes only the rounding.
 TEST(SharedNormalisers, OfOneReplicaAreItsOwn) {
   const Trained shared = trained(kSmallRetinaNet, 1, 3, true);
   const Trained own = trained(kSmallRetinaNet, 1, 3, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A detector that is small enough for tests, on scenes cut to many sizes.
+// A small detector for tests, on scenes cropped to many sizes.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ inline DetectorConfig small_detector_config(const std::string& model,
   return read_detector_config(config_files(folder / "small.yaml"), words, processes);
 }
 
-// With parameters as training begins with; a process's share if there are several.
+// A detector with initial parameters. With several processes, it has this process's part.
 struct SmallDetector {
   DetectorConfig config;
   TrainingModel model;
@@ -66,7 +66,7 @@ struct SmallDetector {
     session.initialise();
   }
 
-  // Trains on pictures of noise with an object each.
+  // Trains on pictures of noise with one object each.
   void train(uint64_t step) {
     Feeds feeds(model);
     std::map<std::string, Literal> values;
@@ -99,7 +99,7 @@ struct SmallDetector {
   }
 };
 
-// Scene n is cut to a size of its own, of a few or of many.
+// Scene n is cropped to its own size, one of a few or of many.
 class CutScenes final : public PictureSet {
  public:
   explicit CutScenes(int64_t count, bool many_sizes = false) : scenes_({.count = count}) {

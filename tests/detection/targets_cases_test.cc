@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectron's labels of anchors, reproduced but for an object's best anchors below the background
-// threshold: there they are relabelled background, with us they stay foreground.
+// Compares labels of anchors with Detectron's. The only difference is an object's best anchors
+// below the background threshold: Detectron relabels them background, Lockstep keeps them
+// foreground.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,7 +26,7 @@ TargetOperands true_boxes_of(const json& c, const std::vector<int64_t>& classes,
           of_floats({image.at(0), image.at(1), 1}, {1, 3}), labels({0}, {1})};
 }
 
-// What an anchor at a place should be.
+// The expected label and target of an anchor.
 struct ExpectedAnchor {
   int64_t label;
   std::vector<double> target;
@@ -39,7 +40,7 @@ void expect_target(const std::vector<double>& expected, const float* found, int6
         << where << ", delta " << k;
 }
 
-// Where the anchor with these inclusive corners is in a level, or -1.
+// The index of the anchor with these inclusive corners in a level, or -1.
 int64_t place_of(const AnchorLevel& level, const std::vector<float>& box) {
   int64_t place = 0;
   for (std::size_t a = 0; a < level.anchors.size(); a += 4)
@@ -83,7 +84,7 @@ TEST(DetectronTargets, OfARegionProposalNetwork) {
       for (const json& each : level.at("foreground"))
         expected[(each.at("a").get<int64_t>() * cells + each.at("y").get<int64_t>()) * cells +
                  each.at("x").get<int64_t>()] = each.at("target").get<std::vector<double>>();
-      std::set<int64_t> kept;  // foreground by our rule alone
+      std::set<int64_t> kept;  // foreground by Lockstep's rule alone
       for (std::size_t i = 0; i < relabelled.size(); i += 4) {
         const int64_t place =
             place_of(attrs.levels[l], {relabelled.begin() + static_cast<std::ptrdiff_t>(i),
@@ -114,7 +115,7 @@ TEST(DetectronTargets, OfARegionProposalNetwork) {
   }
 }
 
-// The nine anchors of a cell are nine fields there: by octave, then by aspect ratio.
+// The nine anchors of a cell are nine fields in Detectron: by octave, then by aspect ratio.
 TEST(DetectronTargets, OfRetinaNet) {
   const json& c = detectron_cases().at("retinanet_targets");
   AnchorTargetsAttrs attrs;
@@ -164,7 +165,7 @@ TEST(DetectronTargets, OfRetinaNet) {
         const int64_t mine = label[place];
         const std::string where = join("level ", l, ", anchor ", a, ", place ", place);
         if (kept.contains(place)) {
-          EXPECT_EQ(mine, 2) << where;  // the class of the object that they are best for
+          EXPECT_EQ(mine, 2) << where;  // the best anchors of an object have its class
           ++count[0];
           ++objects;
           --others;
@@ -185,7 +186,7 @@ TEST(DetectronTargets, OfRetinaNet) {
   }
   EXPECT_EQ(4 * ours, relabelled.size());
   EXPECT_EQ(found.back(), Literal::vector({objects, others}));
-  // Detectron's normaliser is one more than its objects, counted before it relabels any.
+  // Detectron's normaliser is its number of objects plus 1, counted before it relabels anchors.
   EXPECT_EQ(static_cast<double>(objects + 1), c.at("fg_num")[0].get<double>());
 }
 

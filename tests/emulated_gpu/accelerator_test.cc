@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's accelerator (runtime/cuda) over an emulated runtime that is as late as CUDA may be.
+// The GPU's accelerator (runtime/cuda) over an emulated runtime that delays each operation as long
+// as CUDA may.
 #include "runtime/cuda/accelerator.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr Device kGpu{DeviceKind::gpu, 0};
 
-// Queues do not wait for copies that are outside of them.
+// Queues do not wait for copies outside the queues.
 TEST(EmulatedAccelerator, ACopyHasLandedWhenItReturns) {
   Accelerator& gpu = cuda_accelerator();
   const std::vector<float> values{1, 2, 3};

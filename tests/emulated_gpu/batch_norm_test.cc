@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's batch norms, in every layout and of every kind, against the CPU's of float32.
+// Compares a GPU's batch norms in every layout and variant with the CPU's batch norms of float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,8 +35,8 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-// Rows and columns of threads that are more than there is, or much less, and planes larger than a
-// block; packs and single elements.
+// Shapes that are smaller or much larger than a block's rows and columns of threads, and planes
+// larger than a block; packs and single elements.
 const std::vector<Dims> kShapes{{6, 16, 9, 7}, {3, 5, 4, 4},   {2, 3, 40, 40}, {2, 3, 41, 33},
                                 {3, 7, 5, 5},  {1, 264, 2, 2}, {70, 2, 3, 3},  {33, 24},
                                 {1, 1, 1, 1},  {2, 8, 6, 5, 3}};
@@ -53,7 +53,7 @@ Literal widened(const Literal& literal) {
   return of_doubles(to_doubles(literal).values, literal.dims(), DType::float32);
 }
 
-// A batch norm of tensors of a type, and its gradient.
+// A batch norm on tensors of one type, and its gradient.
 class Norm {
  public:
   Norm(const Kind& kind, const Dims& dims, DType type) {
@@ -143,7 +143,7 @@ TEST_P(EmulatedBatchNorm, IsThatOfTheCpu) {
   }
 }
 
-// An empty batch has no statistics, and no images have no channels.
+// An empty batch has no statistics, and an empty image has no channels.
 TEST_P(EmulatedBatchNorm, TakesEmptyImages) {
   const Kind& kind = GetParam();
   const NodeRun gpu{DeviceKind::gpu, kind.channels_last};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's tables of bytes have the CPU's bits: by packs and one by one, row-major and with channels
-// innermost.
+// A GPU's lookups of bytes in tables have the CPU's bits: packed and single, row-major and
+// channels-last.
 #include <gtest/gtest.h>
 
 #include "operators/all.h"
@@ -48,7 +48,7 @@ TEST_P(EmulatedBytes, AreTheCpus) {
   }
 }
 
-// All kinds of kernels are among the shapes above.
+// The shapes above reach all variants of the kernels.
 TEST_P(EmulatedBytes, AreTakenInPacksWhereTheyFit) {
   const auto described = [&](const Dims& x, int64_t tables, bool innermost) {
     const int node = table_of(x, tables);

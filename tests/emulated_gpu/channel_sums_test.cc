@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's sums over everything but one dimension, in every type and layout.
+// A GPU's sums over all dimensions but one, in every type and layout.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 struct Summed {
   DType type = DType::float32;
   bool channels_last = true;
-  bool by_axes = false;  // a ReduceSum, which knows its axes
+  bool by_axes = false;  // a ReduceSum with axes
   friend std::ostream& operator<<(std::ostream& out, const Summed& of) {
     return out << of.type << (of.channels_last ? " channels last" : " row-major")
                << (of.by_axes ? ", ReduceSum" : "");
@@ -32,8 +32,8 @@ std::vector<Summed> all_summed() {
   return all;
 }
 
-// What one launch takes and what it does not, packs and single elements, channels that are more
-// than a block's columns, planes larger than a block.
+// Sums that fit into one launch and sums that do not: packs and single elements, more channels than
+// a block's columns, planes larger than a block.
 const std::vector<Dims> kSums{{6, 16, 9, 7},   {3, 5, 4, 4},   {2, 3, 40, 40},  {2, 3, 41, 33},
                               {3, 7, 5, 5},    {1, 264, 2, 2}, {70, 2, 3, 3},   {9, 64, 32, 32},
                               {40, 20, 24, 8}, {1, 1, 1, 1},   {2, 8, 6, 5, 3}, {33, 24},
@@ -73,7 +73,7 @@ class EmulatedChannelSums : public ::testing::TestWithParam<Summed> {
   }
 };
 
-// In double, as the CPU adds; the order differs.
+// The CPU adds in double as well, in another order.
 TEST_P(EmulatedChannelSums, AreThoseOfTheNumbersInDouble) {
   for (const Dims& dims : kSums) {
     SCOPED_TRACE(text_of(dims));
@@ -125,7 +125,7 @@ TEST_P(EmulatedChannelSums, OfNothingAreZero) {
 
 INSTANTIATE_TEST_SUITE_P(All, EmulatedChannelSums, ::testing::ValuesIn(all_summed()));
 
-// Rows of a sequence, and a dimension that is neither the last nor the channels.
+// Rows of a sequence, and a dimension that is neither the last dimension nor the channels.
 TEST(EmulatedSums, LeaveAnyDimension) {
   for (const DType type : {DType::float32, DType::bfloat16})
     for (int64_t axis = 0; axis < 3; ++axis) {

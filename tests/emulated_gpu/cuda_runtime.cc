@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's runtime as far as ours calls it: streams are threads of the host, a graph is a recording
-// of what was put into them. As with the real one, what may come late does so, as late as possible:
-// a copy from pageable memory has landed only where its stream was waited for, and an error stays
-// the last one until it is fetched.
+// Emulates the parts of CUDA's runtime that Lockstep calls. Streams are threads of the host; a
+// graph is a recording of the work put into streams. Everything that CUDA may delay happens as late
+// as possible. A copy from pageable memory completes only when its stream is waited for, and the
+// last error stays until it is fetched.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Throws nothing: CUDA is of C.
+// Returns failures as codes, since CUDA is a C interface.
 cudaError_t finish(Queue& queue) {
   try {
     queue.finish();
@@ -69,7 +69,7 @@ cudaError_t finish(Queue& queue) {
   }
 }
 
-// The memory that CUDA knows, and copies from other memory that are under way to it.
+// CUDA's allocations, and pending copies from other memory to them.
 class KnownMemory {
  public:
   void* take(std::size_t bytes) {
@@ -113,7 +113,7 @@ class KnownMemory {
 };
 
 KnownMemory& known_memory() {
-  static auto* known = new KnownMemory;  // outlives every static that frees some
+  static auto* known = new KnownMemory;  // outlives every static that frees memory
   return *known;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over GPUs and processes, by the GPU's own kernels over an emulated NCCL.
+// Sums over GPUs and processes by the GPU's kernels, over an emulated NCCL.
 #include <gtest/gtest.h>
 
 #include "builders/step/partition.h"
@@ -14,7 +14,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Bits are the CPU's, but for sums that leave their order to NCCL and for 16 bits on its wire.
+// Bits equal the CPU's, except for sums in NCCL's order and for 16 bits on NCCL's wire.
 double tolerance(const std::string& spec, const std::string& wire, int replicas) {
   const double rounding = wire.empty() ? 1e-6 : wire == "float16" ? 1e-3 : 1e-2;
   return spec.rfind("nccl", 0) == 0 ? rounding * replicas : 0;
@@ -61,8 +61,8 @@ TEST(Exchange, OfGpusOfSeveralProcesses) {
     });
 }
 
-// A part that fails ends its exchange. What the parts before it asked of NCCL must not become a
-// part of the next one.
+// A part that fails ends its exchange. Earlier calls of NCCL must not become a part of the next
+// exchange.
 TEST(Exchange, AFailureBetweenPartsLeavesTheNextOneWhole) {
   Graph graph(all_ops(), "sum");
   const TensorType type{DType::float32, {7}};
@@ -86,15 +86,15 @@ TEST(Exchange, AFailureBetweenPartsLeavesTheNextOneWhole) {
   const std::vector<Tensor> both(2, Tensor{desc, memory.get()});
   const auto queue = gpu.queue(devices[0]);
   const RunContext context;
-  kernel->run({both, both, nullptr, context, queue.get()});  // and no other part
+  kernel->run({both, both, nullptr, context, queue.get()});  // skips the other parts
 
   const TrainingModel model = sum_model("nccl", 2, 7);
   expect_near(sums_of(model, {0, 7, nullptr, devices}), sums_of(model, {0, 7}),
               tolerance("nccl", "", 2));
 }
 
-// A GPU whose queue waits for another process hears that it is lost: what it waits in is aborted,
-// and the lost one named.
+// A GPU with a queue that waits for another process is notified when the process is lost. The wait
+// is aborted, and the error names the process.
 TEST(Exchange, ALostProcessIsNamed) {
   for (const std::string spec : {"collective", "nccl", "xring"}) {
     SCOPED_TRACE(spec);
@@ -113,7 +113,7 @@ TEST(Exchange, ALostProcessIsNamed) {
   }
 }
 
-// It is lost when several plans have recorded exchanges: an abort waits for their recordings.
+// The process is lost after several plans recorded exchanges. An abort waits for their recordings.
 TEST(Exchange, AProcessLostBehindRecordingsIsNamed) {
   const TrainingModel whole =
       small_mlp(2, MomentumSgd{}, {.all_reduce = {.spec = parse_all_reduce("nccl")}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid of threads on one thread of the host. Threads that meet at barriers each have a stack of
-// their own and give way to the next where they wait.
+// Runs a grid of threads on one host thread. Threads that meet at barriers have separate stacks,
+// and switch to the next thread when they wait.
 #include <ucontext.h>
 
 #include <array>
@@ -22,10 +22,10 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr std::size_t kStack = 64 * 1024;
 
-// Neither blocks nor the threads of a block come in an order: each launch has another one.
+// Blocks, and the threads of a block, run in an order that changes with each launch.
 thread_local unsigned launches = 0;
 
-// Reaches each of so many blocks once, in steps that share no divisor with their number.
+// Visits each of `count` blocks once, in steps that are coprime to the count.
 class BlockOrder {
  public:
   BlockOrder(unsigned count, unsigned launch) : count_(count), first_(launch % count) {
@@ -41,8 +41,8 @@ class BlockOrder {
   unsigned count_, first_, step_;
 };
 
-// The threads of a block, kept from one block to the next. A switch between stacks costs no call of
-// the system but for the first one to each.
+// The threads of a block, reused for the next block. A switch between stacks makes no system call,
+// except for the first switch to each stack.
 class Block {
  public:
   void run(int threads, bool backwards, const std::function<void()>& body) {
@@ -85,7 +85,7 @@ class Block {
     for (;;) {
       try {
         (*body_)();
-      } catch (...) {  // goes on where the grid was started, not on this stack
+      } catch (...) {  // continues on the stack that started the grid
         thrown_ = std::current_exception();
       }
       ended_[current_] = 1;
@@ -140,7 +140,7 @@ void run_grid_of_meetings(dim3 blocks, int threads, const std::function<void()>&
     for_blocks_of(blocks, threads,
                   [&](bool backwards) { running->run(threads, backwards, thread); });
   } catch (...) {
-    running.reset();  // some threads stand at a barrier still
+    running.reset();  // some threads still wait at a barrier
     throw;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated grid: what a kernel may take for granted of a real one, and no more.
+// The guarantees of the emulated grid: the guarantees of a real grid, and no more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace lockstep::testing {
 namespace {
 
-// The numbers of the blocks of a launch, in the order they ran.
+// The numbers of a launch's blocks, in the order of execution.
 std::vector<unsigned> order_of(dim3 blocks) {
   std::vector<unsigned> order;
   run_grid(blocks, 1, [&] {
@@ -37,7 +37,7 @@ TEST(EmulatedGrid, RunsEachBlockOnceInAnOrderOfEachLaunch) {
   }
 }
 
-// As a GPU's does. Other threads may stand at a barrier then.
+// As on a GPU. Other threads may then wait at a barrier.
 TEST(EmulatedGrid, EndsWhereManyBytesAtOnceAreNotAligned) {
   alignas(16) const std::array<float, 8> data{};
   const auto touch = [&](std::size_t first, auto run, bool barriers) {
@@ -56,7 +56,7 @@ TEST(EmulatedGrid, EndsWhereManyBytesAtOnceAreNotAligned) {
   }
 }
 
-// Kernels that would take a lower number for an earlier turn.
+// Catches kernels that assume a lower index runs earlier.
 TEST(EmulatedGrid, IsSeldomInOrder) {
   int rising = 0;
   for (int launch = 0; launch < 20; ++launch) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums in two levels on GPUs: by NCCL within a process, and on the host's CPU where the spec says
-// so.
+// Sums in two levels on GPUs: by NCCL within a process, and on the host's CPU if the spec says so.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +34,7 @@ TrainingModel part_of(const Form& form, int replicas, int processes, int rank, i
   return partition(model_of(form, replicas, processes, length), {rank, processes});
 }
 
-// Of `processes`, each with so many GPUs.
+// The NCCL calls of `processes` processes with `each` GPUs.
 std::vector<NcclCall> calls_of(const Form& form, int processes, int each, int64_t length) {
   const NcclCalls calls;
   over_processes(processes, [&](int rank, Comm* comm) {
@@ -45,7 +44,7 @@ std::vector<NcclCall> calls_of(const Form& form, int processes, int each, int64_
   return calls.so_far();
 }
 
-// One list names no device twice; two may.
+// A list may not repeat a device, but two lists may.
 std::vector<Device> joined(const std::string& first, const std::string& second) {
   std::vector<Device> devices = parse_devices(first);
   for (const Device& device : parse_devices(second)) devices.push_back(device);
@@ -113,7 +112,8 @@ TEST(ExchangeInLevels, IsTheNaiveSumOnAnyGpus) {
     });
 }
 
-// A whole step of several processes on the GPUs of one: groups that know nothing of each other.
+// A whole step of several processes on the GPUs of one process, in groups that are independent of
+// each other.
 TEST(ExchangeInLevels, GroupsOfOneProcessDoNotMeet) {
   for (const char* spec : {"nccl/rechd", "nccl/pscpu#2"})
     for (const auto& [first, second] : {std::pair{"gpu:0,gpu:1,gpu:2", "gpu:3,gpu:4,gpu:5"},
@@ -123,7 +123,7 @@ TEST(ExchangeInLevels, GroupsOfOneProcessDoNotMeet) {
     }
 }
 
-// GPUs that hold no replica.
+// GPUs without a replica.
 TEST(ExchangeInLevels, AuxiliaryGpusGather) {
   for (int processes : {1, 2})
     over_processes(processes, [&](int rank, Comm* comm) {

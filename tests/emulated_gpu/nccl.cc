@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runtime/cuda/nccl.h promises, between threads of the host: members of a group meet at a
-// table, where a message waits for the one that it is for. As with NCCL, the calls of a group are
-// done at its end, all at once, and each stream waits for its own.
+// Implements the contract of runtime/cuda/nccl.h between threads of the host. Members of a group
+// meet at a table that holds each message for its receiver. As with NCCL, a group's calls run
+// together at its end, and each stream waits for its own call.
 #include "runtime/cuda/nccl.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@
 #include "tests/emulated_gpu/nccl_calls.h"
 #include "tests/support/queued_cpu.h"
 
-// The one thing that the real one leaves open.
+// The type that NCCL leaves incomplete.
 struct ncclComm {
   struct Table {
     std::mutex mutex;
@@ -54,7 +54,7 @@ struct ncclComm {
     }
   };
   std::shared_ptr<Table> table;
-  std::shared_ptr<char> held = std::make_shared<char>();  // by recordings of its calls
+  std::shared_ptr<char> held = std::make_shared<char>();  // held by recordings of its calls
 };
 
 namespace lockstep {
@@ -187,8 +187,8 @@ void NcclMember::broadcast(const void* from, void* to, std::size_t bytes, int ro
 }
 
 bool NcclMember::settled() const { return true; }
-// As NCCL's does, it ends what waits and then waits for each recording of its calls to be
-// destroyed; where NCCL would do so for ever, this ends the program.
+// As in NCCL, an abort ends pending waits and then waits until each recording of its calls is
+// destroyed. Where NCCL would wait forever, the emulation ends the program.
 void NcclMember::abort() {
   handle_->table->abort(rank_);
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);

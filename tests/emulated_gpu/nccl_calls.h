@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that the emulated NCCL gets.
+// Records the calls of the emulated NCCL.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace lockstep::testing {
 struct NcclCall {
   std::string what;  // sum, broadcast
   int rank = 0, size = 1;
-  std::string data;  // "7 float32"; "28 bytes of 0", the rank that has them
+  std::string data;  // "7 float32"; "28 bytes of 0": 0 is the sending rank
   friend bool operator==(const NcclCall&, const NcclCall&) = default;
 };
 
-// Lists the calls of all groups for as long as it lives. One at a time.
+// Lists the calls of all groups during its lifetime. At most one object may exist at a time.
 class NcclCalls {
  public:
   NcclCalls();

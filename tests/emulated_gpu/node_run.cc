@@ -39,7 +39,7 @@ KernelRequest request_of(const Node& node, const NodeRun& run) {
   return request;
 }
 
-// Moves a tensor to its layout, or back.
+// Moves a tensor from row-major order to its layout, or back.
 std::vector<std::byte> moved(const std::byte* from, const TensorDesc& desc, bool there) {
   const std::size_t size = size_of(desc.dtype);
   std::vector<std::byte> to(desc.bytes());

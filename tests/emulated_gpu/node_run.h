@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node's kernel on tensors whose layout is given, on the emulated GPU or on the CPU.
+// Runs one node's kernel on tensors with given layouts, on the emulated GPU or on the CPU.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace lockstep::testing {
 
-// The node's results, row-major. Operands and results of three dimensions or more lie channels last
-// in memory if asked; they are the last part of memory that nobody else has.
+// Returns the node's results in row-major order. On request, operands and results of three or more
+// dimensions are channels-last. Each tensor is at the end of a private allocation.
 struct NodeRun {
   DeviceKind kind = DeviceKind::gpu;
   bool channels_last = true;
   bool results_only = false;            // operands are row-major
-  std::optional<Layouts> layouts = {};  // instead: of each operand and result
+  std::optional<Layouts> layouts = {};  // the layout of each operand and result, in place of the flags above
 
   std::vector<Literal> results(const Node& node, const std::vector<Literal>& operands) const;
-  // What the chosen kernel says of itself.
+  // The description that the chosen kernel returns.
   std::string description(const Node& node) const;
 };
 
-// Values of float32 as numbers of a type.
+// Converts values of float32 to a type.
 Literal numbers(DType type, const Dims& dims, const std::vector<float>& values);
 
 }  // namespace lockstep::testing

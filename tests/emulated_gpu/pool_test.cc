@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's maxima of channels-last images, in packs and one by one, have the bits of the CPU's.
+// A GPU's maxima of channels-last images have the CPU's bits, packed and single.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct Shape2d {
   int64_t stride = 2;
 };
 
-// Few different values, so that many are equal; some are no numbers, and some no maximum exceeds.
+// Few distinct values, so many are equal. Some are NaN, and some are the lowest value.
 std::vector<float> coarse(int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -75,7 +75,7 @@ class EmulatedMaxima : public ::testing::TestWithParam<DType> {
   int plain_ = 0, forward_ = 0, backward_ = 0;
 };
 
-// With one number for all that are none.
+// Maps every NaN to the same number.
 std::vector<double> values(const Literal& literal) {
   std::vector<double> all = to_doubles(literal).values;
   for (double& value : all)
@@ -112,7 +112,7 @@ TEST_P(EmulatedMaxima, OfChannelsLastImagesHaveTheBitsOfTheCpu) {
   }
 }
 
-// Both kinds of kernels are among the shapes above.
+// The shapes above reach both kinds of kernels.
 TEST_P(EmulatedMaxima, AreTakenInPacksWhereTheyFit) {
   const auto described = [&](const Shape2d& shape) {
     graph_ = Graph(all_ops(), "maxima");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators/gemm/cublas_product.h and dnn.h promise, word by word, by loops over all terms.
+// Implements the contracts of operators/gemm/cublas_product.h and dnn.h literally, by loops over
+// all terms.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -19,7 +20,7 @@ void in_turn(cudaStream_t stream, std::function<void()> work) {
   reinterpret_cast<Queue*>(stream)->call(std::move(work));
 }
 
-// Ten bits behind the point.
+// Rounds to ten bits of mantissa.
 float as_tf32(float x) {
   if (!std::isfinite(x)) return x;
   const uint32_t bits = std::bit_cast<uint32_t>(x);
@@ -41,8 +42,8 @@ void set_element(void* data, DType type, int64_t i, double value) {
     static_cast<float*>(data)[i] = x;
 }
 
-// A matrix [rows, columns] whose row i begins at i * row, or whose column j begins at j * row where
-// it is turned.
+// A matrix [rows, columns]. Row i begins at i * row; in a transposed matrix, column j begins at j *
+// row.
 struct Operand {
   const void* data;
   int64_t rows, columns, row;
@@ -61,7 +62,7 @@ std::vector<double> numbers_of(const MatrixProduct& p, const Operand& from, int6
   return numbers;
 }
 
-// Each sum has its terms in turn; the sums of a row grow side by side.
+// Each sum adds its terms in order. The sums of a row grow in parallel.
 void multiply(const MatrixProduct& p, const void* a, const void* b, void* y) {
   for (const void* matrix : {a, b, static_cast<const void*>(y)})
     check(reinterpret_cast<std::uintptr_t>(matrix) % p.alignment == 0,
@@ -88,7 +89,7 @@ void multiply(const MatrixProduct& p, const void* a, const void* b, void* y) {
   }
 }
 
-// A tensor [images, channels, spatial..] as numbers, channels innermost whatever its layout.
+// A tensor [images, channels, spatial..] as numbers, channels last in any layout.
 struct Numbers {
   int64_t channels, plane = 1;
   std::vector<float> at;
@@ -99,7 +100,7 @@ struct Numbers {
   }
   float* of(int64_t image, int64_t place) { return at.data() + (image * plane + place) * channels; }
 
-  // visit(number here, its place in memory)
+  // visit(index in the numbers, offset in memory)
   template <class Visit>
   void for_each(bool channels_last, const Visit& visit) {
     for (std::size_t i = 0; i < at.size(); ++i) {
@@ -111,7 +112,8 @@ struct Numbers {
   }
 };
 
-// visit(place of y, place of w, place of x) where the window lies over something.
+// visit(position in y, position in w, position in x) for each position of the window inside the
+// image.
 template <class Visit>
 void for_places(const Convolution& c, int64_t y_plane, int64_t w_plane, const Visit& visit) {
   for (int64_t to = 0; to < y_plane; ++to)
@@ -131,7 +133,7 @@ void for_places(const Convolution& c, int64_t y_plane, int64_t w_plane, const Vi
     }
 }
 
-// Of weights [filters, terms, taps..] as [taps.., terms, filters].
+// Transposes weights [filters, terms, taps..] to [taps.., terms, filters].
 std::vector<float> filters_last(Numbers& weights, int64_t filters) {
   const int64_t terms = weights.channels;
   std::vector<float> turned(weights.at.size());
@@ -142,7 +144,7 @@ std::vector<float> filters_last(Numbers& weights, int64_t filters) {
   return turned;
 }
 
-// Sums that lie side by side grow by a term each.
+// Adds one term to each of several adjacent sums.
 void add_multiple(float factor, const float* terms, int64_t count, float* sums) {
   for (int64_t i = 0; i < count; ++i) sums[i] += factor * terms[i];
 }
@@ -218,8 +220,8 @@ void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void*
 }
 bool cublas_is_there() { return false; }
 
-// As with cuDNN, some engines do all that is wanted of a convolution and others leave the rest to
-// the epilogue: here those of tensors whose channels come in eights do all.
+// In cuDNN, some engines do the whole operation and others leave the rest to an epilogue. Here,
+// engines for tensors with a multiple of eight channels do the whole operation.
 struct ChosenEngine {
   bool apart;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of rows (operators/shape/rows_cuda.h) over an emulated runtime, which takes no larger
-// pitch than CUDA does.
+// Copies of rows (operators/shape/rows_cuda.h) over an emulated runtime with CUDA's limit on the
+// pitch.
 #include "operators/shape/rows_cuda.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST_F(EmulatedRows, OneRowHasNoPitch) {
   EXPECT_EQ(to, "abc");
 }
 
-// Memory that is reserved and hardly used.
+// Reserved memory that is mostly unused.
 TEST_F(EmulatedRows, MayBeFartherApartThanOneCopyTakes) {
   const std::size_t bytes = kFar + 8;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

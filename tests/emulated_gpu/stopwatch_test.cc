@@ -27,7 +27,7 @@ TEST(EmulatedStopwatch, MemoryRepeatsAPattern) {
   EXPECT_EQ(bytes_of(DeviceBuffer(3), 3), (std::vector<int>{0, 0, 0}));
 }
 
-// Two marks around a short run would time the marks.
+// Two marks around a short run would measure the marks.
 TEST(EmulatedStopwatch, ShortWorkIsRunManyTimesInARow) {
   int runs = 0;
   const double seconds = seconds_on_device([&](cudaStream_t) { ++runs; });
@@ -35,7 +35,7 @@ TEST(EmulatedStopwatch, ShortWorkIsRunManyTimesInARow) {
   EXPECT_LT(seconds, 1.0);
 }
 
-// Neither the error that ended it nor one that CUDA keeps for whoever asks next.
+// Neither the candidate's error nor CUDA's stored error remains.
 TEST(EmulatedStopwatch, ACandidateThatCannotRunLeavesNoTrace) {
   const std::size_t more_than_there_is = std::size_t{1} << 45U;
   EXPECT_FALSE(seconds_if_it_runs(more_than_there_is, [](cudaStream_t, void*) {}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training runs on emulated GPUs, which are fed beside the step: the bits, and the errors, of runs
-// that are not.
+// Training runs on emulated GPUs that copy feeds during the step: bits and errors equal those of
+// runs that do not.
 #include "app/train/training_run.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Batches that are large for a device: they travel beside the step.
+// Batches that are large for a device, so they are copied during the step.
 constexpr const char* kDigitsRun = R"(DEVICES: gpu*2
 THREADS: 1
 MODEL: {TYPE: mlp, HIDDEN: [8]}
@@ -40,7 +40,7 @@ class EmulatedTraining : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// The same steps of a session that is fed when each begins.
+// The same steps of a session that copies its feeds at the start of each step.
 StateValues fed_in_turn(const ClassificationConfig& config) {
   ClassificationTask task(config);
   const std::vector<TrainingModel> models = task.steps(1);
@@ -85,7 +85,7 @@ TEST_F(EmulatedTraining, FedAheadHasTheBitsOfFedInTurnAndResumesToThem) {
   }
 }
 
-// Minibatches whose form changes at a step, as those of detectors do with the padded shape.
+// Minibatches with a shape that changes at a step, as the padded shape of detectors does.
 class SecondFormFrom final : public MinibatchSource {
  public:
   SecondFormFrom(const MinibatchSource& one, int64_t step)
@@ -127,7 +127,7 @@ TEST_F(EmulatedTraining, AFormThatHasTakenNoStepIsFedAhead) {
   TrainingRun run(task, 1, nullptr);
   run.start();
   for (int64_t step = 0; step < 7; ++step) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // readers are ahead
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // readers run ahead
     run.step(step);
   }
   EXPECT_TRUE(run.session().save() == fed_in_turn(of_run));
@@ -158,7 +158,7 @@ TEST_F(EmulatedTraining, APictureThatCannotBeReadEndsTheStepThatItIsFor) {
       for (int i = 0; i < 30; ++i)
         write_png(join(place, "/", i, ".png"), gradient_image(34, 36, i % 3));
     }
-  // Its header is whole: headers of all pictures are read before step 1.
+  // The header is intact, because headers of all pictures are read before step 1.
   const std::string cut = folder_ / "train/b/7.png";
   fs::resize_file(cut, fs::file_size(cut) / 2);
   int64_t last = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's update of many parameters with gradients and copies of 16 bits, however those lie,
-// against the CPU's.
+// Compares a GPU's update of many parameters, with gradients and copies of 16 bits in any layout,
+// with the CPU's update.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,8 +12,8 @@
 namespace lockstep::testing {
 namespace {
 
-// Filters of one and of many places, more than a block, a vector, nothing; `copies`: the first and
-// the last but one are written once.
+// Filters with one tap and with many taps, more elements than a block, a vector, an empty tensor.
+// `copies`: the first parameter and the last but one have one copy.
 const std::vector<Dims> kParams{{3, 4, 2, 2}, {8, 5, 3, 3}, {40, 32, 2, 2}, {16, 24, 1, 1},
                                 {2, 3, 5},    {33},         {0, 4, 3, 3},   {7, 9}};
 const std::vector<int64_t> kCopies{1, 2, 3, 4, 5, 6};
@@ -59,7 +59,7 @@ class Updates {
   }
 
   Node node() const { return graph_.node(0); }
-  // Gradients and copies of filters lie channels last, all else is row-major.
+  // Gradients and copies of filters are channels-last; all other tensors are row-major.
   Layouts layouts() const {
     Layouts made{std::vector<Layout>(node().inputs().size()),
                  std::vector<Layout>(node().outputs().size())};

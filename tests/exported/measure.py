@@ -119,7 +119,7 @@ def judge(lockstep, folder, reference, exporter, training):
     model, data, target = reference.model, reference.data, reference.target
     try:
         export(copy.deepcopy(model), (data, target), f"{folder}/net.onnx", exporter, training)
-    except Exception as error:  # whatever the exporter throws
+    except Exception as error:  # exporters throw any exception
         return [f"the exporter fails: {str(error).splitlines()[0][:120]}"] * 2, False
     np.save(f"{folder}/in/data.npy", data.numpy())
     np.save(f"{folder}/in/target.npy", target.numpy())

@@ -113,7 +113,7 @@ def main():
         for exporter in ("dynamo", "script"):
             path = folder / f"{name}.{exporter}.onnx"
             export(model, (data, target), str(path), exporter)
-            model.load_state_dict(state)  # tracing renews running statistics
+            model.load_state_dict(state)  # tracing updates running statistics
             onnx.save(stripped(onnx.load(path)), path)
             if path.stat().st_size > LARGEST:
                 onnx.save(briefly_named(onnx.load(path)), path)

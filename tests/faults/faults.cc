@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library to be preloaded: it lets one call of the process fail, stop short or be its last one.
+// A preloaded library that makes one call of the process fail, stop short or be its last call.
 //   LOCKSTEP_FAULT=KIND:N:HOW   the Nth call of a kind: write, sync, rename (or link), create (a
 //                               file opened for writing), read (of a file), connect
-//                               HOW: ENOSPC, EIO, EINTR, ECONNREFUSED, short (half of what was
-//                               asked for), kill; a + behind it: that one and all later ones
+//                               HOW: ENOSPC, EIO, EINTR, ECONNREFUSED, short (half of the bytes),
+//                               kill; with a + at the end: that call and all later calls
 //   LOCKSTEP_FAULT_RANK=R       only in the process with RANK=R
-//   LOCKSTEP_FAULT_COUNTS=FILE  at the end of the process: how many calls of each kind there were
-// Calls on the standard streams, and reads and writes of what is no regular file, do not count.
+//   LOCKSTEP_FAULT_COUNTS=FILE  at the end of the process: the number of calls of each kind
+// Calls on the standard streams, and reads and writes of other than regular files, do not count.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ const Fault& fault() {
 }
 std::atomic<long> counts[kKinds];
 
-// Is this call the one?
+// True if this call is the selected one.
 bool strikes(Kind kind) {
   const long number = ++counts[kind];
   const Fault& one = fault();

@@ -56,7 +56,7 @@ def rows_of(run):
 class Driver:
     def __init__(self, lockstep, faults, folder):
         self.lockstep = lockstep
-        # LD_PRELOAD is a list that spaces separate, so the library has a name without one.
+        # LD_PRELOAD is separated by spaces, so the library needs a path without spaces.
         self.short_names = tempfile.TemporaryDirectory()
         self.faults = os.path.join(self.short_names.name, "faults.so")
         os.symlink(os.path.abspath(faults), self.faults)

@@ -126,7 +126,7 @@ def main():
     (day.folder / "shapes.yaml").write_text(CONFIG)
     runs = day.folder / "runs"
 
-    # Train; interrupted and resumed, with the same bits as never stopping.
+    # Train; interrupt and resume with the same bits as an uninterrupted run.
     day.run("train", "shapes.yaml", "SOLVER.MOMENTUM", "0.8")
     go_on = day.interrupted("train", "shapes.yaml", "SOLVER.MOMENTUM", "0.8")
     assert go_on == ["train", "runs/shapes.2/config.yaml", "--resume", "runs/shapes.2"], go_on
@@ -137,7 +137,7 @@ def main():
     accuracy = said.split("held-out accuracy ")[-1].split(" %")[0]
     assert float(accuracy) > 60, said
 
-    # Score it, and what was best.
+    # Score the run and its best checkpoint.
     scores = day.run("test", "shapes.yaml", "--out", "scores")
     assert f"held-out accuracy {accuracy} % " in scores and "Äpfel & <Birnen>" in scores, scores
     scored = json.loads((day.folder / "scores/scores.json").read_text())
@@ -145,7 +145,7 @@ def main():
     best = day.run("test", "shapes.yaml", "--weights", "runs/latest/best.safetensors")
     assert float(best.split("accuracy ")[1].split(" %")[0]) >= float(accuracy), (best, accuracy)
 
-    # Export it again, and look at pictures.
+    # Export again and look at pictures.
     day.run("export", "runs/latest", "-o", "network.onnx")
     printed = day.run("infer", "network.onnx", "pictures/val", "--out", "seen", "--top", "2")
     assert len(printed.splitlines()) == 200, printed
@@ -158,7 +158,7 @@ def main():
     for file in day.folder / "network.onnx", runs / "latest/model.onnx":
         print(f"{file.name}: {compare(file, held_out, seen)}; {right} are right")
 
-    # Networks with running statistics, trained in 16 bits or with statistics of all replicas, too.
+    # Includes networks with running statistics, trained in 16 bits or with statistics over all replicas.
     some = dict(list(held_out.items())[::20])
     for name, keys in ("mobilenet_v2", ["PRECISION", "bfloat16"]), ("resnet18", ["TRAIN.SYNC_BATCH_NORM", "true"]):
         day.run("train", "shapes.yaml", "MODEL.TYPE", name, "OUTPUT_DIR", name, "SOLVER.MAX_ITER", "2", *keys)

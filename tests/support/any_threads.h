@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of the CPU's kernel on a number of threads, which may not change a bit.
+// Results of the CPU's kernel on several numbers of threads. The bits may not change.
 #pragma once
 
 #include <gtest/gtest.h>

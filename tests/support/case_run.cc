@@ -28,7 +28,7 @@ struct CaseDevice {
   Device device;
   const std::vector<KernelTable>* kernels = &all_kernels();
   Accelerator* accelerator = nullptr;
-  double tolerance = 0;  // minimum
+  double tolerance = 0;  // a minimum
 };
 
 const CaseDevice& case_device() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a case of the operator harness: its graph, its device, its buffers.
+// Runs a case of the operator harness: its graph, its device, its buffers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace lockstep::testing {
 
-// The case's node in a graph; fed inputs are named x0, x1, .., outputs y0, y1, ...
+// A graph of the case's node. Fed inputs are named x0, x1, .., outputs y0, y1, ...
 struct Built {
   Graph graph{all_ops(), "case"};
   std::vector<std::string> feeds;
@@ -23,8 +23,8 @@ struct Built {
 
 Built build(const OpCase& c);
 
-// Cases run on the CPU, or on LOCKSTEP_CASE_DEVICE: a GPU, or a CPU behind queues. A GPU's
-// tolerance is larger, and larger still if LOCKSTEP_CASE_PRECISION is tf32.
+// Cases run on the CPU or on LOCKSTEP_CASE_DEVICE, a GPU or a CPU behind queues. A GPU has a larger
+// tolerance, and a still larger tolerance if LOCKSTEP_CASE_PRECISION is tf32.
 double device_tolerance();
 bool runs_on_the_cpu();
 bool rounds_to_tf32();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and their gradients for tests of kernels, with their results in float64.
+// Convolutions and their gradients for tests of kernels, with results in float64.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct ConvolutionCase {
   }
 };
 
-// A convolution and its gradients, each as a request; operands are x, w, dy, the bias and z.
+// A convolution and its gradients, each as a request. Operands are x, w, dy, the bias and z.
 class Convolution {
  public:
   explicit Convolution(const ConvolutionCase& c)
@@ -79,7 +79,7 @@ class Convolution {
     for (int i = 0; i < graph_.node_count(); ++i) nodes_.push_back(graph_.node(i));
   }
 
-  // Channel blocks of so many for images; 1: row-major.
+  // Images have channel blocks of size `block`, or are row-major if `block` is 1.
   KernelRequest request(Pass pass, int block, int threads) const {
     TensorDesc x = x_, y = y_;
     x.layout = y.layout = Layout::blocks(block);
@@ -118,7 +118,7 @@ class Convolution {
     return row_major(result, request.out[0]);
   }
 
-  // In float64.
+  // The results, computed in float64.
   std::vector<double> exact(Pass pass) const {
     const Dims &a = x_.dims, &b = y_.dims;
     const int64_t taps = case_.window_height * case_.window_width;
@@ -174,7 +174,7 @@ class Convolution {
   std::vector<float> x, w, dy, bias, z;
 };
 
-// The root of the mean squared error, relative to that of the values.
+// The root mean squared error, relative to the root mean square of the values.
 inline double error_of(const std::vector<float>& values, const std::vector<double>& exact) {
   double error = 0, size = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -184,7 +184,8 @@ inline double error_of(const std::vector<float>& values, const std::vector<doubl
   return std::sqrt(error / size);
 }
 
-// A sum in float32, rounded once to bfloat16: 2^-8 of it at most, and a little of all sums.
+// Expects sums in float32 that are rounded once to bfloat16. The error is at most 2^-8 of the
+// value, plus a small fraction of all sums.
 inline void expect_rounded_once(const std::vector<float>& found, const std::vector<double>& exact,
                                 const std::string& what) {
   ASSERT_EQ(found.size(), exact.size()) << what;

@@ -9,7 +9,7 @@
 
 namespace lockstep::testing {
 
-// Runs `act`, expects an Error whose text contains every one of `parts`.
+// Runs `act` and expects an Error with every one of `parts` in its text.
 template <class Act, class... Parts>
 void expect_error(const Act& act, const Parts&... parts) {
   try {

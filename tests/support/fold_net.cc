@@ -49,7 +49,7 @@ FoldedPrediction predicted_by(const FoldNet& net, const FoldWay& way) {
   Workers workers(1, 1);
   const auto executor = make_executor(compile(request), store, workers, accelerator);
   FoldedPrediction result;
-  for (int run = 0; run < 2; ++run) {  // the second one may have been recorded
+  for (int run = 0; run < 2; ++run) {  // the second run may replay a recording
     executor->run(feeds, {});
     const Tensor y = executor->fetches()[0];
     std::vector<float> values(y.as<float>(), y.as<float>() + y.count());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks whose batch norms may be folded into convolutions, and their predictions on several
+// Networks with batch norms that may be folded into convolutions, and their predictions on several
 // kinds of devices.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace lockstep::testing {
 
-// A network whose parameters are states, of random numbers.
+// A network. Its parameters are states with random numbers.
 class FoldNet {
  public:
   Graph graph{all_ops(), "net"};
@@ -35,7 +35,7 @@ class FoldNet {
   }
   Value state(const std::string& name, const Dims& dims) { return state(name, drawn(dims)); }
 
-  // By square filters that keep the size of numbers.
+  // Adds a convolution with square filters that preserves the scale of values.
   Value convolve(Value x, int64_t outputs, int64_t side, const ConvAttrs& attrs, bool bias,
                  const std::string& name) {
     const int64_t inputs = graph.shape(x)[1].size() / attrs.group;
@@ -43,7 +43,7 @@ class FoldNet {
     const Value w = state(name + "_w", drawn({outputs, inputs, side, side}, 1 / size));
     return conv(graph, x, w, bias ? state(name + "_b", Dims{outputs}) : none, attrs, name);
   }
-  // Scales of both signs.
+  // Adds a batch norm with scales of both signs.
   BatchNormOperands norm_of(Value x, const std::string& name) {
     const Dims channels{graph.shape(x)[1].size()};
     const Literal spread = drawn(channels);
@@ -68,7 +68,7 @@ class FoldNet {
   std::mt19937 random_{7};
 };
 
-// A CPU; one behind queues, with a GPU's rewrites; a GPU.
+// A CPU, a CPU behind queues with a GPU's rewrites, or a GPU.
 enum class FoldDevice { cpu, queues, gpu };
 
 struct FoldWay {
@@ -89,9 +89,9 @@ struct FoldedPrediction {
   int folded = 0;
 };
 
-// Of the plan, whose steps are counted by type.
+// Counts the plan's steps by type.
 void count_folded(const Plan& plan, FoldedPrediction& predicted);
-// The first output, which two runs agree on.
+// Returns the first output. Expects two runs to agree on the output.
 FoldedPrediction predicted_by(const FoldNet& net, const FoldWay& way);
 
 }  // namespace lockstep::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that ends where a page begins that nobody may touch.
+// Memory that ends at a page boundary. Access to the next page faults.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@ namespace lockstep::testing {
 
 class GuardedMemory {
  public:
-  // Begins at a multiple of `alignment`, a power of 2.
+  // The memory begins at a multiple of `alignment`, a power of 2.
   explicit GuardedMemory(std::size_t bytes, std::size_t alignment = 2) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t room = (bytes + page - 1) / page * page;

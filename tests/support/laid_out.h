@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values moved between row-major order and channel blocks or tiles, one by one.
+// Moves values between row-major order and channel blocks or tiles, element by element.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace lockstep::testing {
 
-// move(place in row-major order, place in the tensor's) for each element.
+// Calls move(offset in row-major order, offset in the tensor) for each element.
 template <class Move>
 void each_place(const TensorDesc& desc, const Move& move) {
   const int64_t block = desc.block();
@@ -20,8 +20,8 @@ void each_place(const TensorDesc& desc, const Move& move) {
     const FilterTiles tiles = desc.layout.tiles();
     const int64_t outputs = desc.dims[0], inputs = desc.dims[1],
                   plane = desc.dims[2] * desc.dims[3];
-    // Within a tile, `together` elements lie side by side (outputs or, turned, inputs), for each of
-    // `apart` others; in pairs, two of the others at each place.
+    // A tile holds `together` adjacent elements (outputs or, if transposed, inputs) for each of
+    // `apart` other channels. With pairs, two of the other channels share each position.
     const bool turned = tiles.turned != Turned::no;
     const int64_t pair = tiles.pairs == Pairs::none ? 1 : 2, together = tiles.side;
     const int64_t apart = tiles.pairs == Pairs::deep ? 2 * tiles.side : tiles.side;
@@ -61,7 +61,7 @@ inline std::vector<float> row_major(const std::vector<float>& there, const Tenso
   return plain;
 }
 
-// The padding's values.
+// The values of the padding.
 inline std::vector<float> padding_of(std::vector<float> there, const TensorDesc& desc) {
   std::vector<bool> is_element(there.size());
   each_place(desc, [&](int64_t, int64_t at) { is_element[static_cast<std::size_t>(at)] = true; });

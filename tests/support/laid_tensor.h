@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in any layout, and a node of a CPU that reads and makes such.
+// Tensors in any layout, and a CPU node that reads and writes such tensors.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace lockstep::testing {
 
-// Filled and read in row-major order.
+// A tensor that is filled and read in row-major order.
 class LaidTensor {
  public:
   explicit LaidTensor(TensorDesc desc, float first = NAN, float step = 0)

@@ -44,12 +44,12 @@ NaiveBox encoded(const NaiveBox& from, const NaiveBox& to, const std::vector<flo
 }
 
 struct NaiveCandidate {
-  int64_t number;  // in draws
+  int64_t number;  // the index used in draws
   int64_t place;
   int64_t row = -1;
 };
 
-// At most `most` candidates by their keys, in the order of their numbers.
+// Returns at most `most` candidates, chosen by their keys, in the order of their indices.
 std::vector<NaiveCandidate> drawn_candidates(std::vector<NaiveCandidate> all, int64_t most,
                                              double image_number) {
   const auto key = [&](const NaiveCandidate& c) {
@@ -71,7 +71,7 @@ struct NaiveAnchor {
   NaiveBox box;
   std::size_t level;
   int64_t place;
-  int64_t label = -1;  // 1: an object's
+  int64_t label = -1;  // 1: the anchor is assigned to an object
   int64_t row = -1;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnchorTargets and ProposalTargets by their definitions: every anchor and proposal against every
-// object, all candidates sorted by their keys. Overlaps are rounded to float32, as thresholds and
-// ties are a kernel's.
+// AnchorTargets and ProposalTargets by their definitions: every anchor and proposal is compared
+// with every object, and all candidates are sorted by their keys. Overlaps are rounded to float32,
+// so thresholds and ties are the same as in a kernel.
 #pragma once
 
 #include "operators/targets/targets.h"
@@ -9,12 +9,12 @@
 
 namespace lockstep::testing {
 
-// With the seed and step of cases, both 0, and this stream.
+// The stream of random numbers. The seed and step of cases are 0.
 inline constexpr int64_t kTargetsStream = 7;
 Reference naive_anchor_targets(const AnchorTargetsAttrs& attrs);
 Reference naive_proposal_targets(const ProposalTargetsAttrs& attrs);
 
-// The operators as cases; operands as they are named in targets.h.
+// The operators as cases. Operands have the names of targets.h.
 struct TargetOperands {
   CaseInput boxes, classes, crowd, im_info, image_number;
 };
@@ -25,7 +25,7 @@ OpCase proposal_targets_case(const std::string& name, CaseInput proposals, CaseI
 
 CaseInput of_floats(const std::vector<float>& values, const Dims& dims);
 
-// The outputs of one run of a case.
+// Returns the outputs of one run of a case.
 std::vector<Literal> results_of(const OpCase& c, int threads = 1);
 
 }  // namespace lockstep::testing

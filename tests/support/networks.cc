@@ -39,7 +39,7 @@ void dropout(Net& net) {
   classify(net, fc_layer(net, dropout_layer(net, x, 0.3F, "drop2"), 5, {}, "pred"));
 }
 
-// The second loss is a penalty on the hidden layer; a metric counts in integers.
+// The second loss is a penalty on the hidden layer. A metric counts in integers.
 void two_losses(Net& net) {
   Value x = hidden(net, images(net));
   classify(net, fc_layer(net, x, 5, {}, "pred"));
@@ -66,7 +66,7 @@ void integer_input(Net& net) {
   classify(net, fc_layer(net, x, 5, {}, "pred"));
 }
 
-// Rows of a picture as steps, of which an example has as many as its first token says.
+// A picture's rows are time steps. An example's first token gives its number of steps.
 void recurrent(Net& net) {
   Value token = net.input("token", {DType::int64, {"N", 3}});
   Value first = cast(net.graph, slice(net.graph, token, 1, 0, 1, "first"), DType::int32, "whole");
@@ -83,7 +83,7 @@ void recurrent(Net& net) {
   classify(net, fc_layer(net, both, 5, {}, "pred"));
 }
 
-// Its loss is the mean over examples that count: those whose first token is not 0.
+// The loss is the mean over the examples with a first token other than 0.
 void padded(Net& net) {
   Graph& graph = net.graph;
   const Value scores = fc_layer(net, hidden(net, images(net)), 5, {}, "pred");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small networks over 6x6 images of five classes. Each has one property that a step over several
-// replicas or processes could get wrong.
+// Small networks over 6x6 images of five classes. Each network has one property that a step over
+// several replicas or processes could handle wrongly.
 #pragma once
 
 #include <ostream>
@@ -20,7 +20,7 @@ inline void PrintTo(const SmallNetwork& network, std::ostream* out) { *out << ne
 const std::vector<SmallNetwork>& small_networks();
 const SmallNetwork& small_network(const std::string& name);
 
-// The one with batch norm, on replicas named cpu_k.
+// Returns the network with batch norm, on replicas named cpu_k.
 TrainingModel small_bn_net(int replicas, DataParallelOptions options = {});
 
 }  // namespace lockstep::testing

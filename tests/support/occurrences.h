@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts a part of a text.
+// Counts the occurrences of a text within a text.
 #pragma once
 
 #include <string>

@@ -26,8 +26,8 @@ DType case_precision() {
   return asked && !rounds_to_tf32() ? dtype_named(asked) : DType::float32;
 }
 
-// The CPU's kernels are the oracle for all others. In 16 bits they round, too, and round what a
-// fused kernel keeps in float32: both may be off, to different sides.
+// The CPU's kernels are the oracle for all other kernels. In 16 bits the oracle rounds values that
+// a fused kernel keeps in float32, so both may err, in opposite directions.
 void expect_of_the_cpu(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
                        const std::vector<std::string>& fetches, const std::vector<Literal>& found) {
   if (runs_on_the_cpu()) return;
@@ -60,13 +60,13 @@ std::vector<Literal> check_forward(const OpCase& c) {
   return plain;
 }
 
-// A case, followed by the gradient of the weighted sum of its floating outputs.
+// A case and the gradient of the weighted sum of its floating outputs.
 struct GradientCase {
   Built built;
-  std::vector<std::string> outputs;            // that count in the sum
-  std::vector<std::vector<double>> weight_of;  // of each
-  std::vector<std::size_t> fed_index;          // the feed of each operand with a gradient
-  std::vector<std::string> gradients;          // of each such operand
+  std::vector<std::string> outputs;            // the outputs in the sum
+  std::vector<std::vector<double>> weight_of;  // the weights of each output
+  std::vector<std::size_t> fed_index;          // the feed index of each differentiable operand
+  std::vector<std::string> gradients;          // the gradient of each differentiable operand
 };
 
 GradientCase differentiated(const OpCase& c, const std::vector<Literal>& forward) {
@@ -112,7 +112,7 @@ void check_gradient(const OpCase& c, const std::vector<Literal>& forward) {
   std::vector<Literal> values = fed_values(c);
   auto found = CaseRunner(graph, c, feeds, made.gradients, guarded()).run(values);
   expect_of_the_cpu(graph, c, feeds, made.gradients, found);
-  if (rounds_to_tf32()) return;  // differences of rounded results tell nothing
+  if (rounds_to_tf32()) return;  // finite differences of rounded results are meaningless
   auto shared = CaseRunner(graph, c, feeds, made.gradients, {}).run(values);
   CaseRunner runner(graph, c, feeds, made.outputs, {});
   auto total = [&] {
@@ -151,7 +151,7 @@ void check_gradient(const OpCase& c, const std::vector<Literal>& forward) {
 
 constexpr double kNarrowTolerance = 1e-2;
 
-// The case with its operands rounded to `narrow` and stored as `held`: the same type, or float32.
+// The case with its operands rounded to `narrow` and stored as `held`: `narrow` or float32.
 OpCase rounded(const OpCase& c, DType narrow, DType held) {
   const std::vector<int>& wide = all_ops().find(c.domain, c.type)->narrow.wide_inputs;
   OpCase changed = c;
@@ -166,12 +166,12 @@ OpCase rounded(const OpCase& c, DType narrow, DType held) {
   return changed;
 }
 
-// An operator on 16-bit floats gives the same results as for the same numbers in float32.
+// Expects an operator on 16-bit floats to give the results of the same operator in float32.
 void check_narrow(const OpCase& c, DType narrow) {
   if (all_ops().find(c.domain, c.type)->narrow.when == Narrow::never) return;
   OpCase wide = rounded(c, narrow, DType::float32);
   OpCase mine = rounded(c, narrow, narrow);
-  wide.tolerance = mine.tolerance = kNarrowTolerance;  // references know constants unrounded
+  wide.tolerance = mine.tolerance = kNarrowTolerance;  // references have unrounded constants
   const std::vector<Literal> expected = check_forward(wide);
   const std::vector<Literal> found = check_forward(mine);
   if (::testing::Test::HasFatalFailure()) return;
@@ -193,7 +193,7 @@ void check_narrow(const OpCase& c, DType narrow) {
   }
 }
 
-// Bodies reshape, which asks for tensors that are not empty.
+// Bodies reshape, which requires tensors that are not empty.
 bool has_portable_body(const OpCase& c, const std::vector<Literal>& outputs) {
   const auto empty = [](const Literal& literal) { return literal.count() == 0; };
   return all_ops().find(c.domain, c.type)->body &&
@@ -208,7 +208,7 @@ void write_for_oracle(OpCase c, const std::vector<Literal>& outputs) {
   if (!directory || !c.oracle || (ours && !has_portable_body(c, outputs))) return;
   const std::string folder = join(directory, "/", c.type, "_", c.name);
   std::filesystem::create_directories(folder);
-  if (ours) c.symbolic_batch = false;  // bodies ask for known sizes
+  if (ours) c.symbolic_batch = false;  // bodies need known sizes
   Built built = build(c);
   for (Value output : built.outputs) built.graph.output(output);
   TrainingModel model(all_ops());
@@ -222,8 +222,8 @@ void write_for_oracle(OpCase c, const std::vector<Literal>& outputs) {
 }
 
 CaseInput drawn(const Dims& dims, int seed, bool positive) {
-  // A shuffled, evenly spaced ladder: no two values within 0.03 for up to 60 elements, and ties
-  // only far apart beyond.
+  // Evenly spaced values in shuffled order. Up to 60 elements, no two values are within 0.03;
+  // beyond, ties are far apart.
   const int64_t count = element_count(dims);
   PhiloxSequence random(99, static_cast<uint64_t>(seed));
   std::vector<double> values(count);

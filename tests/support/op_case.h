@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator harness. A folder's test is a table of OpCases; check_case() checks for each one
+// The operator harness. An operator's test is a table of OpCases. For each case, check_case()
+// checks
 //   - the kernel against a naive reference in double,
 //   - guard bytes around every buffer,
-//   - the same bits with overwritten operands, reused memory and views,
+//   - equal bits with overwritten operands, reused memory and views,
 //   - finite differences against the gradient graph.
-// With LOCKSTEP_CASE_DIR set, every case of a standard operator, or of one of ours with a body in
-// standard operators, is also written there as an ONNX model with inputs and outputs, for
-// tests/python/check_cases.py to run in ONNX Runtime.
+// If LOCKSTEP_CASE_DIR is set, cases are also written there as ONNX models with inputs and outputs,
+// for tests/python/check_cases.py to run in ONNX Runtime. This applies to standard operators and to
+// Lockstep's operators that have a body in standard operators.
 #pragma once
 
 #include <functional>
@@ -34,10 +35,10 @@ struct CaseInput {
   bool constant = false;  // known when the graph is built
   bool absent = false;    // an omitted optional operand
 };
-// Values in (-1, 1), apart from 0 and from each other, so that neither ReLU nor a maximum switches
+// Values in (-1, 1), separated from 0 and from each other. Neither ReLU nor a maximum switches
 // within a finite difference.
 CaseInput random(const Dims& dims, int seed = 1);
-// In (0.5, 1.5).
+// Values in (0.5, 1.5).
 CaseInput positive(const Dims& dims, int seed = 1);
 CaseInput fixed(std::vector<int64_t> values);  // a constant vector of int64
 CaseInput labels(std::vector<int64_t> values, const Dims& dims);
@@ -54,15 +55,15 @@ struct OpCase {
   Reference reference = nullptr;  // none: covered by another case or an oracle
   double tolerance = 1e-5;
   bool gradient = true;
-  int loss_outputs = -1;        // only so many outputs, from the first, count in the loss; -1: all
+  int loss_outputs = -1;        // the number of outputs in the loss; -1: all
   bool oracle = true;           // false: another engine cannot agree (random numbers)
-  bool symbolic_batch = false;  // dimension 0 of every fed input is N when the graph is built
+  bool symbolic_batch = false;  // dimension 0 of every fed input is the symbolic dimension N
 };
 std::ostream& operator<<(std::ostream& out, const OpCase& c);
 
 void check_case(const OpCase& c);
 
-// A reference that computes one output element by element from inputs of the same shape.
+// A reference that computes each output element from the input elements at the same index.
 Reference elementwise(std::function<double(const std::vector<double>&)> f);
 
 }  // namespace lockstep::testing

@@ -125,7 +125,7 @@ std::string webp_with_alpha(const Image& image) {
   WebPMemoryWriter writer;
   check(WebPConfigInit(&config) && WebPPictureInit(&picture), "another libwebp");
   config.lossless = 1;
-  config.exact = 1;  // keeps colours that nobody sees
+  config.exact = 1;  // keeps the colours of transparent pixels
   picture.use_argb = 1;
   picture.width = static_cast<int>(image.width);
   picture.height = static_cast<int>(image.height);

@@ -15,7 +15,7 @@
 
 namespace lockstep::testing {
 
-// In a bundle the program lies beside the tests, in a build where it was built.
+// In a bundle the program is next to the tests. In a build it is in its build folder.
 std::string run_path() {
   const std::filesystem::path beside =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("lockstep");

@@ -19,17 +19,17 @@ struct Outcome {
 };
 struct ProgramOptions {
   long kill_after_ms = -1;    // SIGKILL
-  long file_size_limit = -1;  // bytes; writing beyond fails as on a full disk
-  long address_limit = -1;    // bytes; starting threads beyond fails, since their stacks count
+  long file_size_limit = -1;  // bytes; longer writes fail as on a full disk
+  long address_limit = -1;    // bytes; new threads fail beyond the limit, since their stacks count
   std::map<std::string, std::string> environment = {};  // in addition to this process's
-  std::string output = "";     // a file in place of standard output, which then counts as empty
-  bool output_closed = false;  // there is no standard output
+  std::string output = "";     // a file for standard output; Outcome::out is then empty
+  bool output_closed = false;  // the program starts without a standard output
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
 std::string run_path();  // the binary's path
 
-// A process that runs during the test; killed at the end if still running.
+// A process that runs during the test. The destructor kills it.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
@@ -39,7 +39,7 @@ class Program {
   pid_t id() const { return process_; }
   void send_signal(int signal) const;
   std::string out_so_far() const;
-  // Waits until that text is printed; false if the program ended before.
+  // Waits until the text is printed. Returns false if the program ends before.
   bool wait_for(const std::string& text);
   Outcome finish();
 
@@ -48,7 +48,7 @@ class Program {
   pid_t process_ = -1;
 };
 
-// Exit code 2, and every one of `parts` on stderr.
+// Expects exit code 2, and every one of `parts` on stderr.
 void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts);
 
 }  // namespace lockstep::testing

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kDevices = 16;
 
-// The offset of device pointers from the memory itself: an access that does not know of it crashes.
+// The offset of device pointers from the actual memory. An access without the offset crashes.
 constexpr std::ptrdiff_t kFar = std::ptrdiff_t{1} << 47;
 
 bool is_far(const void* data) { return reinterpret_cast<std::ptrdiff_t>(data) >= kFar; }
@@ -36,7 +36,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   std::memcpy(near_to(to), near_to(from), bytes);
 }
 
-// Counts how often it was recorded. A wait is for the last record that was enqueued before it.
+// Counts its records. A wait is for the last record that was enqueued before the wait.
 class ThreadEvent final : public Event {
  public:
   void announce() { ++announced_; }
@@ -52,7 +52,7 @@ class ThreadEvent final : public Event {
   }
 
  private:
-  uint64_t announced_ = 0;  // by the thread that fills queues
+  uint64_t announced_ = 0;  // used by the thread that fills queues
   uint64_t reached_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -61,9 +61,9 @@ class ThreadEvent final : public Event {
 class ThreadQueue;
 using Work = std::function<void()>;
 
-// While it exists, queues store this thread's work here.
+// While a tape exists, queues store this thread's work on the tape.
 struct Tape final : Recording {
-  // An entry is replayed by putting it into its queue again.
+  // A replay puts each entry into its queue again.
   std::vector<Work> entries;
   std::vector<std::shared_ptr<void>> held;
   void replay() override {
@@ -112,7 +112,7 @@ class ThreadQueue final : public Queue {
  private:
   struct Item {
     Work work;
-    bool orders = false;  // events are recorded even after a failure, or others would wait for ever
+    bool orders = false;  // recorded even after a failure: others wait for the event
   };
 
   void give(Work entry) {
@@ -129,7 +129,7 @@ class ThreadQueue final : public Queue {
   }
 
   void serve() {
-    const ThreadLimit limit(1);  // products of several threads may have other bits
+    const ThreadLimit limit(1);  // matrix products may have other bits with several threads
     while (!ended_) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return !work_.empty(); });

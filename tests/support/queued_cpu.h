@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs for tests on machines without any: any number of them, each with queues (threads), memory
-// that the host cannot access, and the CPU's kernels. They test everything about devices except the
-// devices' own kernels: waits, copies, recordings.
+// Emulated GPUs for tests on machines without a GPU. Each of any number of devices has queues
+// (threads), memory that the host cannot access, and the CPU's kernels. They test waits, copies and
+// recordings, but no GPU kernels.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace lockstep::testing {
 
-// Whether the host can access a device's memory.
+// near: the host can access the device's memory.
 enum class Reach { near, far };
 std::unique_ptr<Accelerator> threads_as_devices(Reach reach);
 
-// What this thread puts into queues in between is recorded, not run.
+// Begins a recording: this thread's work for queues is recorded, not run.
 void begin_recording();
 std::unique_ptr<Recording> end_recording();
-// By all threads, since the program began.
+// The number of recordings of all threads since the program began.
 int recordings_made();
-// The recording under way, if any, holds it until it is destroyed.
+// The current recording, if any, holds the object until the recording is destroyed.
 void hold_while_recorded(std::shared_ptr<void> object);
 
-// A table of GPU kernels; lives as long as the program.
+// A table of GPU kernels. Its lifetime is the program's.
 const std::vector<KernelTable>& queued_kernels();
 
 std::vector<Device> gpu_devices(int count);

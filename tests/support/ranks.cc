@@ -35,7 +35,7 @@ void run_ranks(int size, const std::function<void(Comm& comm)>& body, Millisecon
 }
 
 std::string tcp_store_here() {
-  setenv("LOCKSTEP_TOKEN", kTestToken, 1);  // the token of processes that meet there
+  setenv("LOCKSTEP_TOKEN", kTestToken, 1);  // the token of processes that meet at the store
   const auto keeper = keep_store({"127.0.0.1"}, Milliseconds(0), kTestToken);
   return join("tcp://127.0.0.1:", port_of(*keeper));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training with or without states that replicas keep once, on CPU replicas of a small network.
+// Trains a small network on CPU replicas, with or without states that replicas share.
 #pragma once
 
 #include <algorithm>

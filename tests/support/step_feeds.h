@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds for a training step over one batch of images, and the session to run it.
+// Feeds for a training step over one batch of images, and the session that runs the step.
 #pragma once
 
 #include <vector>
@@ -13,15 +13,15 @@ namespace lockstep::testing {
 
 inline const Dims kSmall{1, 6, 6};  // the input of small networks
 
-// A batch that depends on `step` alone, shared out over the replicas of `model` in order; for one
-// process's model, its part of the shares of `all_replicas`.
+// A batch that depends on `step` alone, divided among the replicas of `model` in order. A process's
+// model gets its part of the shares of `all_replicas`.
 class StepFeeds {
  public:
   // `model` must outlive it.
   StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
             int all_replicas = 0);
   std::span<const Tensor> at(int64_t step, float rate, float correction = 1);
-  // The whole batch of the last at().
+  // The whole batch of the last call of at().
   std::vector<float>& images() { return images_; }
   const std::vector<int64_t>& labels() const { return labels_; }
 
@@ -33,22 +33,23 @@ class StepFeeds {
   Feeds feeds_;
 };
 
-// A replicated MLP (no batch norm) over 6x6 images.
+// Returns a replicated MLP (no batch norm) over 6x6 images.
 TrainingModel small_mlp(int replicas, const Optimizer& optimizer = MomentumSgd{},
                         DataParallelOptions options = {});
 TrainingModel small_lenet(int replicas);
-// Over 6x6 images: a convolution with ReLU, then two residual blocks, one with a batch norm on
-// either side of its sum, one with the identity.
+// Over 6x6 images: a convolution with ReLU, then two residual blocks. One block has a batch norm on
+// either side of its sum; the other has the identity.
 TrainingModel small_residual(DataParallelOptions options,
                              const Optimizer& optimizer = MomentumSgd{});
-// Convolutions, a batch norm, a mean over all places: the same parameters for images of any side.
+// Convolutions, a batch norm, and a mean over all positions. The parameters are the same for images
+// of any side.
 TrainingModel small_of_side(int64_t side, DataParallelOptions options, int64_t channels = 8);
 
-// Runs `steps` training steps of a global batch of `batch` from the seed; returns the final state.
+// Runs `steps` training steps of a global batch of `batch` from the seed. Returns the final state.
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,
                   int threads = 1);
 
-// Expects equal states of replica 0, except for the order of sums. `model` lists the states.
+// Expects equal states of replica 0, apart from the order of sums. `model` lists the states.
 void expect_close(const StateValues& a, const StateValues& b, const TrainingModel& model);
 
 }  // namespace lockstep::testing

@@ -6,7 +6,7 @@
 
 namespace lockstep::testing {
 
-// A new folder, deleted when the test ends.
+// Creates a folder and deletes the folder when the test ends.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN is not built for ThreadSanitizer: its threads' waits for each other look like races. Tests
-// with several threads per replica take their number from here: one under that sanitizer.
+// The number of threads for tests with several threads per replica: 1 under ThreadSanitizer. oneDNN
+// is not built for ThreadSanitizer, so its threads' waits for each other look like races.
 #pragma once
 
 namespace lockstep::testing {

@@ -19,7 +19,7 @@ namespace lockstep::testing {
 
 constexpr Pass kTilePasses[] = {Pass::forward, Pass::grad_x, Pass::grad_w};
 
-// A pass's candidate of that name, of those for matrix tiles and others.
+// Returns the pass's candidate with this name, with or without matrix tiles.
 inline Candidate tile_candidate(Pass pass, const std::string& name) {
   const std::string types[] = {"FusedConv", "ConvGradX", "ConvGradW"};
   for (const KernelEntry& entry : conv_cpu())
@@ -29,7 +29,7 @@ inline Candidate tile_candidate(Pass pass, const std::string& name) {
   throw std::runtime_error("no candidate " + name);
 }
 
-// A convolution whose operands are rounded, by one of AMX's candidates.
+// A convolution with rounded operands, run by an AMX candidate.
 class TileCase {
  public:
   explicit TileCase(const ConvolutionCase& c, std::string candidate = "AMX")
@@ -41,7 +41,7 @@ class TileCase {
 
   Convolution& convolution() { return convolution_; }
 
-  // Filters lie in tiles if pairs of blocks divide their channels.
+  // Filters are stored in tiles if pairs of blocks divide their channels.
   KernelRequest request(Pass pass, int threads, bool filters_in_tiles = true) const {
     KernelRequest request = convolution_.request(pass, 16, threads);
     if (pass == Pass::grad_x && case_.addition) request.in.push_back(request.out[0]);
@@ -55,7 +55,8 @@ class TileCase {
     return request;
   }
 
-  // Row-major. `in_place`: the result lies over z. All memory is guarded, and padding must be 0.
+  // Returns the result in row-major order. `in_place`: the result overwrites z. All memory is
+  // guarded, and padding must be 0.
   std::vector<float> run(Pass pass, const KernelRequest& request, bool in_place = false) const {
     const Candidate candidate = tile_candidate(pass, candidate_);
     EXPECT_EQ(candidate.refuses(request), "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main() of small programs that scripts of tests/python run: an Error is a line on standard
-// error and exit code 2.
+// The main() of small programs that scripts in tests/python run. Prints an Error as a line on
+// standard error and exits with code 2.
 #pragma once
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CPU's momentum update of many parameters, whose operands and results lie as a test says.
+// A CPU's momentum update of many parameters. The test chooses the layouts of operands and results.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct UpdateOfMany {
   std::vector<Copy> copies;  // ascending
   DType copies_to = DType::float32;
 
-  // The results, after one update.
+  // Returns the results after one update.
   std::vector<LaidTensor> results(int threads) const {
     const std::size_t n = params.size();
     Graph graph(all_ops(), "updates");
@@ -67,7 +67,7 @@ struct UpdateOfMany {
     return out;
   }
 
-  // Of the results.
+  // The positions of the results.
   UpdatePlaces places() const { return UpdatePlaces::of_many(1, params.size(), copies.size()); }
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits how wide the vectors of kernels are, which may not change a bit.
+// Limits the vector width of kernels. The bits may not change.
 #pragma once
 
 #include "operators/kit/simd/isa.h"
 
 namespace lockstep::testing {
 
-// Kernels use at most these while it lives.
+// Limits kernels to this width during its lifetime.
 class VectorsAtMost {
  public:
   explicit VectorsAtMost(Isa most) { limit_isa(most); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in the place of operators/kit/launch_cuda.h where GPU kernels are compiled for the host:
-// what is put into a stream is run by the thread behind it, thread by thread of the grid.
+// Replaces operators/kit/launch_cuda.h in GPU kernels compiled for the host. The host thread of a
+// stream runs the stream's work, one thread of the grid at a time.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 #include "runtime/cuda/check.h"
 #include "runtime/device.h"
 
-// One copy for each thread of the host, which runs one block at a time.
+// One copy per host thread, which runs one block at a time.
 #undef __shared__
 #define __shared__ static thread_local
 #undef __launch_bounds__
@@ -35,8 +35,8 @@ inline void expect_aligned(const void* data, std::size_t bytes) {
 }
 
 namespace testing {
-// Both run `thread` for every thread of every block, in an order that differs from launch to
-// launch; the second one so that they can meet at barriers.
+// Both functions run `thread` for every thread of every block, in an order that differs from launch
+// to launch. With run_grid_of_meetings(), threads can meet at barriers.
 void run_grid(dim3 blocks, int threads, const std::function<void()>& thread);
 void run_grid_of_meetings(dim3 blocks, int threads, const std::function<void()>& thread);
 }  // namespace testing
@@ -57,7 +57,7 @@ void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cuda
       [=] { testing::run_grid_of_meetings(blocks, threads, [&] { kernel(arguments...); }); });
 }
 
-// Few, so that a thread has more than one round of work.
+// Few blocks, so a thread has more than one round of work.
 template <class... Parameters>
 int64_t blocks_held(Device, void (*)(Parameters...), int) {
   return 3;
