@@ -162,7 +162,7 @@ TEST(Environments, AnotherTextIsRefused) {
 // discount 0.5, lambda 0.5: each advantage is its surprise plus a quarter of the next advantage.
 TEST(Advantages, AreSurprisesAhead) {
   const std::vector<double> rewards{1, 2, 3, 4};
-  const std::vector<float> values{4, 8, 2, 6}, next{8, 0, 6, 10};  // environment 1 ended its episode
+  const std::vector<float> values{4, 8, 2, 6}, next{8, 0, 6, 10};  // environment 1 ended
   const bool ends[] = {false, true, false, false};
   std::vector<float> advantages(4);
   generalised_advantages({rewards, values, next, ends}, {.discount = 0.5, .lambda = 0.5},

@@ -118,7 +118,7 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
   EXPECT_EQ(notes[DetectorNoteKind::old_type], 3);
   EXPECT_EQ(of_muji, 2);
   EXPECT_EQ(notes[DetectorNoteKind::unused], 0);
-  EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and test-time augmentation, for three tasks
+  EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and test-time augmentation
   EXPECT_EQ(notes[DetectorNoteKind::old_key], 0);
   EXPECT_EQ(notes[DetectorNoteKind::batch], 0);
 }

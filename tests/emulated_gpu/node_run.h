@@ -15,7 +15,7 @@ struct NodeRun {
   DeviceKind kind = DeviceKind::gpu;
   bool channels_last = true;
   bool results_only = false;            // operands are row-major
-  std::optional<Layouts> layouts = {};  // the layout of each operand and result, in place of the flags above
+  std::optional<Layouts> layouts = {};  // per operand and result; replaces the flags
 
   std::vector<Literal> results(const Node& node, const std::vector<Literal>& operands) const;
   // The description that the chosen kernel returns.

@@ -66,7 +66,7 @@ const Fault& fault() {
 }
 std::atomic<long> counts[kKinds];
 
-// True if this call is the selected one.
+// True if the fault applies to this call.
 bool strikes(Kind kind) {
   const long number = ++counts[kind];
   const Fault& one = fault();

@@ -80,7 +80,7 @@ class Configurations:
         name, pairs = lot.choice(self.seeds)
         command = lot.choice(["train"] * 5 + ["test", "plan", "build", "inspect", "infer"])
         if command == "infer":
-            pairs = [*pairs, ("OUTPUT_DIR", "run")]  # it only reads there
+            pairs = [*pairs, ("OUTPUT_DIR", "run")]  # the command only reads the folder
         data, words = damaged_configuration(pairs, self.known, lot)
         (folder / "config.yaml").write_bytes(data)
         os.link(self.work / "net.onnx", folder / "net.onnx")

@@ -16,7 +16,7 @@ namespace lockstep::fuzz {
 
 namespace {
 
-// What was taken is written in a way that is taken again, as the same.
+// An accepted configuration is written in a form that reads back as the same configuration.
 void read_detector(const ConfigFiles& files) {
   DetectorConfig config = read_detector_config(files, {});
   const MemoryFile again(yaml_of(keys_of(config)));
@@ -62,7 +62,7 @@ void read_configuration(const std::string& text) {
   if (task == "text") return read_language_model(files);
   if (task == "control") return read_control(files);
   const ClassificationConfig config = read_config(file.path(), {});
-  // What was taken is written in a way that is taken again, as the same.
+  // An accepted configuration is written in a form that reads back as the same configuration.
   const MemoryFile again(config.yaml());
   if (!accepts([&] {
         if (read_config(again.path(), {}).entries() != config.entries()) std::abort();

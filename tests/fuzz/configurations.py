@@ -18,7 +18,7 @@ NETWORK = {**MLP, "MODEL.TYPE": "lenet", "MODEL.ONNX": "net.onnx"}  # synthetic,
 PICTURES = {**NETWORK, "DATA.NAME": "image_folder", "DATA.ROOT": "pictures", "DATA.RESIZE": "6",
             "MODEL.NEW_CLASSIFIER": "true", "MODEL.FREEZE": '["w*"]'}
 
-# What a key may well be, so that damage gets past the first door.
+# Plausible values of a key, so that damaged files pass the first checks.
 SENSIBLE = {
     "DEVICES": ["cpu", "cpu*2", "cpu*3", "cpu:0,cpu:1", "cpu*8", "gpu", "gpu:local", "cpu*4096"],
     "ALL_REDUCE": ["collective", "xring", "xring#3", "rechd", "pscpu", "pscpu:1k:xring", "auto",

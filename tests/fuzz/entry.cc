@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's way in. One program holds every target; FUZZ_TARGET in the environment, which
-// libFuzzer hands on to the processes that it starts itself, says which one runs.
+// libFuzzer's entry point. One program contains every target. FUZZ_TARGET in the environment
+// selects the target, and libFuzzer's child processes inherit it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -12,12 +12,12 @@ Environments two_carts() { return {cart_pole(), {.count = 2}}; }
 
 }  // namespace
 
-// What was taken goes on, and is written in a way that is taken again, as the same.
+// Accepted episodes continue, and are written in a form that reads back as the same episodes.
 void read_episodes(const std::string& text) {
   Environments carts = two_carts(), again = two_carts();
   if (accepts([&] { carts.restore(text); })) {
     expect(accepts([&] { again.restore(carts.text()); }) && again.text() == carts.text());
-    accepts([&] {  // from far away it may lead to infinity, which is an error by name
+    accepts([&] {  // extreme states may lead to infinity, an error that names the value
       for (int step = 0; step < 30; ++step) carts.step(std::vector<int64_t>{0, 1});
     });
   }

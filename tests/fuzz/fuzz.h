@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of what strangers made, each fed with bytes: by libFuzzer, which mutates them (`make
-// fuzz`), and by every build's tests, which replay the seeds and every input that ever broke one.
+// Readers of untrusted input, each fed with bytes. libFuzzer mutates the bytes (`make fuzz`). The
+// tests of every build replay the seeds and every input that once broke a reader.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,22 @@ namespace lockstep::fuzz {
 
 struct Target {
   std::string name;
-  // Refuses bytes by an Error or takes them; whatever else happens is a defect.
+  // Refuses bytes with an Error or accepts them. Any other outcome is a defect.
   void (*read)(const std::string& bytes);
-  // Good inputs to begin with, made by the library itself.
+  // Valid inputs to start from, made by the library.
   std::vector<std::string> (*seeds)();
-  std::size_t longest = 4096;  // bytes that are worth trying
+  std::size_t longest = 4096;  // the maximum useful number of bytes
 };
 inline void PrintTo(const Target& target, std::ostream* out) { *out << target.name; }
 const std::vector<Target>& targets();
-// Throws naming the known ones.
+// Throws an Error that lists the known names.
 const Target& target_named(const std::string& name);
 
-// Reads them as `lockstep` does: an Error is an answer, any other exception flies on.
+// Reads the bytes as `lockstep` does. An Error is caught; any other exception propagates.
 void try_reading(const Target& target, const std::string& bytes);
-// Whether `act` ends without an Error.
+// True if `act` ends without an Error.
 bool accepts(const std::function<void()>& act);
-// Ends the process where a reader took what it should not have, or answers otherwise the next time.
+// Aborts the process if a reader accepted invalid input or gave different results.
 void expect(bool holds);
 
 // A regular file in memory, for readers that take a path.
@@ -43,7 +43,7 @@ class MemoryFile {
   int descriptor_;
   std::string path_;
 };
-// What `write` leaves in the file it is told.
+// Returns the bytes that `write` writes to the file at `path`.
 std::string written(const std::function<void(const std::string& path)>& write);
 
 }  // namespace lockstep::fuzz

@@ -21,7 +21,7 @@ onnx::ModelProto proto_of(const TrainingModel& model) {
   return proto;
 }
 
-// `\` and `n` for an end of a line within a value.
+// Replaces `\` and `n` by a line feed within a value.
 std::string unescaped(std::string text) {
   for (std::size_t at = 0; (at = text.find("\\n", at)) != text.npos; ++at)
     text.replace(at, 2, "\n");
@@ -51,7 +51,7 @@ std::string metadata_of(const onnx::ModelProto& proto) {
   return text;
 }
 
-// A classifier of pictures of 2 x 2 by one layer: what the rest of the file says is what counts.
+// A classifier of pictures of 2 x 2 with one layer. Only the rest of the file matters.
 TrainingModel small_model(int replicas) {
   return build_data_parallel_model(all_ops(), mlp({.image = {1, 2, 2}, .classes = 2, .hidden = {}}),
                                    MomentumSgd{}, {.replicas = replicas, .scope = "cpu"});
@@ -62,7 +62,7 @@ const onnx::ModelProto& step() {
   return proto;
 }
 
-// As `lockstep export` writes it.
+// The model that `lockstep export` writes.
 const onnx::ModelProto& classifier() {
   static const onnx::ModelProto proto = [] {
     TrainingModel model = small_model(1);

@@ -16,7 +16,7 @@ namespace lockstep::fuzz {
 namespace {
 
 constexpr int kFewNodes = 200;
-constexpr std::size_t kFewBytes = 32 << 10;  // no kernel works long on that
+constexpr std::size_t kFewBytes = 32 << 10;  // keeps each kernel's run short
 
 Dims fed_dims(const Graph& graph, const std::string& feed) {
   Dims dims;
@@ -50,7 +50,7 @@ std::size_t bytes_of(const Plan& plan, const std::vector<Dims>& fed) {
   return bytes;
 }
 
-// Small numbers of either sign, so that indices are wrong here and there.
+// Small numbers of both signs, so that some indices are out of range.
 Literal fed_value(DType type, const Dims& dims) {
   Literal value(type, dims);
   const std::size_t size = size_of(type);
@@ -108,7 +108,7 @@ void plan_and_run(const TrainingModel& model) {
   Plan plan = compile(request);
   text_of(plan);
   if (bytes_of(plan, request.feed_dims) > kFewBytes) return;
-  // A step that runs may fail in ways of its own; it may not write where it should not.
+  // A step may fail while it runs, but may not write out of bounds.
   try {
     run(std::move(plan), request.feed_dims);
   } catch (const std::exception&) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands do with a model once it is loaded.
+// The operations of commands on a loaded model.
 #pragma once
 
 #include "graph/io.h"
 
 namespace lockstep::fuzz {
 
-// inspect, build: every text of it, and whether it is what it claims to be. Throws where it is not.
+// inspect, build: prints every text of the model and verifies it. Throws if the model is invalid.
 void print_and_verify(const LoadedModel& file);
-// plan, run, step: the step, or the prediction; run once when its tensors take next to nothing.
+// plan, run, step: plans the step or the prediction. Runs it once if its tensors are small.
 void plan_and_run(const TrainingModel& model);
 
 }  // namespace lockstep::fuzz

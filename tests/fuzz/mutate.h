@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that get past the first checks of a format, where bytes changed anywhere mostly do not.
+// Mutations that pass the first checks of a format. Most changes of random bytes do not.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace lockstep::fuzz {
 
-// libFuzzer's own: changes `size` bytes, of which there may become `most`; answers with how many.
+// libFuzzer's mutation: changes `size` bytes, which may grow to `most` bytes. Returns the new size.
 using RawMutation = std::size_t (*)(uint8_t* data, std::size_t size, std::size_t most);
 
-// An ONNX file with a field or a few changed, added, doubled or taken away.
+// An ONNX file with one or more fields changed, added, duplicated or removed.
 std::string mutated_onnx(const std::string& bytes, unsigned seed, RawMutation raw);
-// A PNG file whose chunks' checksums are right again.
+// A PNG file with corrected checksums of its chunks.
 std::string with_png_checksums(std::string bytes);
 
 }  // namespace lockstep::fuzz

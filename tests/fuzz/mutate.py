@@ -11,7 +11,7 @@ kept in DIR, with the command beside it. Needs nothing but Python.
 
 import sys
 
-sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+sys.dont_write_bytecode = True  # leaves no files in the source folder
 
 import argparse
 import concurrent.futures
@@ -31,8 +31,8 @@ from cases import make_kinds
 
 SECONDS = 10
 MEMORY = 1 << 30
-PATIENCE = 120  # seconds of the clock; nothing may hang
-STEPS_BEGAN = b" images a step -> "  # what training says before its first step
+PATIENCE = 120  # seconds of wall-clock time; nothing may hang
+STEPS_BEGAN = b" images a step -> "  # the message of training before its first step
 
 
 @dataclasses.dataclass
@@ -45,7 +45,7 @@ class Result:
     memory: int
     hung: bool
     wrong: str = ""
-    long: bool = False  # took its time over steps that the file honestly asked for
+    long: bool = False  # spent the time on steps that the file requests validly
 
     def judge(self, size):
         code = os.waitstatus_to_exitcode(self.status)

@@ -42,7 +42,7 @@ class Mutator {
     return place.message->GetReflection()->HasField(*place.message, place.field);
   }
 
-  // Every field that is there; of those that are not, one in each message.
+  // Collects every field that is set, and one unset field of each message.
   void collect(Message& message, int depth) {
     const Reflection& reflection = *message.GetReflection();
     const auto& descriptor = *message.GetDescriptor();
@@ -89,7 +89,7 @@ class Mutator {
     }
   }
 
-  // One more: a copy of element `from`, or a new one.
+  // Appends a copy of element `from`, or a new element.
   void append(const Place& place, int from) {
     const Reflection& reflection = *place.message->GetReflection();
     if (place.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -196,7 +196,7 @@ class Mutator {
     return kNotable[below(std::size(kNotable))];
   }
 
-  // Another text of the file (a name, an operator, a key), or the old one a little changed.
+  // Another text of the file (a name, an operator, a key), or the old text with a small change.
   std::string text(std::string old) {
     if (below(3) != 0 && !texts_.empty()) return texts_[below(texts_.size())];
     const std::size_t size = old.size();

@@ -5,7 +5,8 @@
 
 namespace lockstep::fuzz {
 
-// 8 bytes, then chunks: length (big-endian), 4 bytes of type, data, checksum of type and data.
+// The file is 8 bytes, then chunks: length (big-endian), 4 bytes of type, data, checksum of type
+// and data.
 std::string with_png_checksums(std::string bytes) {
   constexpr std::size_t kStart = 8, kAround = 12;
   auto* data = reinterpret_cast<uint8_t*>(bytes.data());

@@ -15,7 +15,7 @@
 namespace lockstep::fuzz {
 namespace {
 
-// lockstep step, or build --loss: a training step of a network, its first output to be minimised.
+// lockstep step, or build --loss: a training step of a network that minimises its first output.
 void train_on(const std::string& path) {
   LoadedModel file = load_network(path);
   if (file.model.inference.node_count() > 100 || file.model.inference.outputs().empty()) return;
@@ -31,7 +31,7 @@ std::string saved(const TrainingModel& model) {
   return written([&](const std::string& path) { save_model(model, path); });
 }
 
-// Every operator of our own by itself, so that damage reaches each.
+// One model for each operator of Lockstep's domain, so that damage reaches each operator.
 Seeds own_operators() {
   Seeds seeds;
   for (const testing::OpCase& c : testing::own_operator_cases()) {
@@ -61,7 +61,7 @@ Seeds onnx_seeds() {
   for (const testing::SmallNetwork& network : testing::small_networks()) {
     TrainingModel model =
         build_data_parallel_model(all_ops(), network.model, MomentumSgd{}, network.options);
-    // Prediction alone, its weights given: what users bring.
+    // A prediction with given weights, as users bring.
     seeds.push_back(saved(model));
     TrainingModel inference(all_ops());
     inference.inference = std::move(model.inference);

@@ -27,11 +27,11 @@ std::string palette(std::size_t colours) { return std::string(4 * colours, 'p');
 void read_picture(const std::string& bytes) {
   const MemoryFile file(bytes);
   const Image image = read_image(file.path());
-  // What callers take for granted.
+  // The properties that callers rely on.
   if (image.height <= 0 || image.width <= 0 ||
       image.rgb.size() != static_cast<std::size_t>(3 * image.height * image.width))
     std::abort();
-  // No picture that can be read is refused by its header.
+  // Every readable picture has an accepted header.
   const PictureHeader header = read_picture_header(file.path());
   const bool lies = swaps_sides(header.orientation);
   expect((lies ? header.width : header.height) == image.height);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readers, each in a file of its own.
+// The readers, each in its own file.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace lockstep::fuzz {
 
 using Seeds = std::vector<std::string>;
 
-// An ONNX model: loaded, verified, printed; then, where it is small, planned and run.
+// An ONNX model: loads, verifies and prints the model; plans and runs it if it is small.
 void read_onnx(const std::string& bytes);
 Seeds onnx_seeds();
 
-// lockstep.KEY VALUE, a line each, as metadata of a training step and of a trained network.
+// lockstep.KEY VALUE, one per line, as metadata of a training step and of a trained network.
 void read_metadata(const std::string& text);
 Seeds metadata_seeds();
 
@@ -27,17 +27,18 @@ Seeds config_seeds();
 void read_npy_file(const std::string& bytes);
 Seeds npy_seeds();
 
-// Annotations in COCO's form: read, trained on, scored by themselves, written, read again.
+// Annotations in COCO's format: reads, trains on, scores against themselves, writes and reads
+// again.
 void read_coco(const std::string& bytes);
 Seeds coco_seeds();
 
-// A file of any format of pictures.
+// A picture file of any format.
 void read_picture(const std::string& bytes);
 Seeds picture_seeds();
 Seeds webp_seeds();
 Seeds bmp_seeds();
 
-// The block of a picture that says how the camera was held.
+// A picture's EXIF block with the orientation of the camera.
 void read_exif(const std::string& bytes);
 Seeds exif_seeds();
 
@@ -48,12 +49,12 @@ Seeds specification_seeds();
 void read_devices(const std::string& text);
 Seeds devices_seeds();
 
-// What a checkpoint keeps of environments and their episodes.
+// A checkpoint's record of environments and their episodes.
 void read_episodes(const std::string& text);
 Seeds episodes_seeds();
 
-// What is said to the keeper of a store by a member (after an m) or a stranger (s), or is answered
-// by a keeper that is none (a).
+// Messages to the keeper of a store from a member (after an m) or a stranger (s), or the answers of
+// a false keeper (a).
 void read_store_messages(const std::string& bytes);
 Seeds store_seeds();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fuzzing begins with and every input that ever broke a reader, read again.
+// Replays the seeds of fuzzing and every input that once broke a reader.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class Replay : public ::testing::TestWithParam<Target> {};
 
-// A reader that ends the process leaves the last name on the screen.
+// If a reader ends the process, the last printed name identifies the input.
 void replay(const Target& target, const std::string& name, const std::string& bytes) {
   std::cerr << target.name << ": " << name << std::endl;
   EXPECT_NO_THROW(try_reading(target, bytes)) << name;

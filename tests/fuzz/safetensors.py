@@ -155,7 +155,7 @@ def damaged_safetensors(data, lot):
             try:
                 body = remove_tensor(header, body, lot)
             except (TypeError, ValueError, LookupError):
-                pass  # another damage took what it goes by
+                pass  # earlier damage removed a field that this damage needs
         else:
             damage_header(header, lot)
     return with_sums(header, body) if lot.random() < 0.75 else joined(header, body)

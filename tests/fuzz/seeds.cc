@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what fuzzing begins with: fuzz_seeds FOLDER leaves FOLDER/TARGET/seed-N, and one line for
-// each target: its name and the longest input worth trying.
+// Writes the seeds of fuzzing. fuzz_seeds FOLDER writes FOLDER/TARGET/seed-N and prints one line
+// for each target: its name and its maximum useful input size.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -14,11 +14,11 @@ namespace {
 
 using namespace store_wire;
 
-constexpr Milliseconds kPatience(5000);  // a keeper that needs longer is broken
+constexpr Milliseconds kPatience(5000);  // a slower keeper is broken
 
 std::string job(const char* name) { return join("fuzz-", name, "-", getpid()); }
 
-// A keeper and one who should always get an answer from it.
+// A keeper, and a valid member that the keeper must always answer.
 struct Kept {
   StorePlace place;
   std::string token;
@@ -33,7 +33,7 @@ struct Kept {
     honest->set("truth", "42");
   }
 
-  // Until the keeper has heard all and closed the connection.
+  // Waits until the keeper has read everything and closed the connection.
   void hears(const std::string& bytes) {
     std::string why;
     const Socket socket = connect_to(place, kPatience, why);
@@ -48,7 +48,7 @@ struct Kept {
   }
 };
 
-// A keeper that answers with `bytes`.
+// Asks a keeper that answers with `bytes`.
 void ask_a_false_keeper(const std::string& bytes) {
   static const StorePlace place{.job = job("false")};
   static const Socket listening = listen_at(place);
@@ -72,10 +72,10 @@ std::string request(Operation operation, const std::string& key, const std::stri
 void read_store_messages(const std::string& bytes) {
   if (bytes.empty()) return;
   const std::string message = bytes.substr(1);
-  if (bytes[0] == 'm') {  // of a member
+  if (bytes[0] == 'm') {  // from a member
     static Kept kept({.job = job("kept")});
     kept.hears(message);
-  } else if (bytes[0] == 's') {  // of a stranger
+  } else if (bytes[0] == 's') {  // from a stranger
     static Kept kept({.host = "127.0.0.1"}, std::string(32, 't'));
     kept.hears(message);
   } else {

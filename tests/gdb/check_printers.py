@@ -17,11 +17,11 @@ expected = dict(line.rsplit(" = ", 1) for line in lines)
 if len(expected) < 20 or len(expected) != len(lines):
     sys.exit(f"{program} printed {len(lines)} values, {len(expected)} of them different")
 
-# A shell or a fixed address space, which some containers forbid, would add nothing.
+# gdb's shell and its fixed address space add nothing here, and some containers forbid the latter.
 commands = ["set startup-with-shell off", "set disable-randomization off", "set width 0", "break look_here", "run",
             "up-silently"]
 for expression in expected:
-    if expression == "seventh":  # the first of main's own; the arguments of pass came before
+    if expression == "seventh":  # the first variable of main's frame, after the arguments of pass
         commands.append("up-silently")
     commands += [f"echo @{expression} =\\040", f"output {expression}", "echo \\n"]
 arguments = [part for command in commands for part in ("-ex", command)]

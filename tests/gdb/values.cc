@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program to look at with gdb: check_printers.py compares what tools/gdb/lockstep.py prints of
-// each value with the text that the library has for the same value. Compiled without optimisation.
+// A program to inspect with gdb. check_printers.py compares the output of tools/gdb/lockstep.py for
+// each value with the library's text for the same value. Compiled without optimisation.
 #include <cstdint>
 #include <cstring>
 #include <iostream>
@@ -16,14 +16,15 @@ namespace {
 
 std::string text_of(Value value) { return value ? join("value ", value.id) : "none"; }
 
-// A breakpoint at a function without inlining holds in every compiler's line table.
+// A breakpoint at a function that is never inlined works with every compiler's line table.
 [[gnu::noinline]] void look_here() { asm volatile(""); }
 
 void expect(const char* expression, const std::string& text) {
   std::cout << expression << " = " << text << "\n";
 }
 
-// The texts of its arguments are printed first: gdb reads them in this frame, all others in main's.
+// The texts of the arguments are printed first: gdb reads the arguments in this frame and all other
+// values in main's.
 void pass(const Dims& by_reference, const TensorDesc& desc_by_reference) {
   std::cout << std::flush;
   (void)by_reference;
@@ -48,7 +49,7 @@ int main() {
   expect("matrix", text_of(matrix));
   expect("scalar", text_of(scalar));
 
-  // Bytes where no constructor has run.
+  // Uninitialised bytes without a constructed object.
   alignas(Dims) unsigned char bytes[sizeof(Dims)];
   const std::uintptr_t pointers[3] = {8, 8000008, 0};
   static_assert(sizeof pointers == sizeof bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every type has all that its row promises, and a conversion that a type lacks is refused by name.
+// Every type has all properties of its table row, and an error names a missing conversion.
 #include "graph/dtype.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Types, AreFoundByTheirNames) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_TRUE(info.safetensors.empty() || in_safetensors.insert(info.safetensors).second);
     EXPECT_TRUE(info.npy.empty() || in_npy.insert(info.npy).second);
-    // Each type that can be stored can be saved.
+    // Every type with a size can be saved.
     EXPECT_EQ(info.safetensors.empty(), info.size == 0) << info.name;
   }
   EXPECT_EQ(names.size(), 14U);

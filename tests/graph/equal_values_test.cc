@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values are equal in every run.
+// The values that are equal in every run.
 #include "graph/passes/equal_values.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 class EqualValues : public ::testing::Test {
  protected:
   Value input(const std::string& name) { return graph.input(name, {DType::float32, {2, 3}}); }
-  // On a replica of its own, which makes no difference.
+  // The values are on another replica, which makes no difference.
   template <class Make>
   Value on(int replica, const Make& make) {
     ReplicaScope scope(graph, replica);
@@ -33,7 +33,7 @@ class EqualValues : public ::testing::Test {
   }
 
   Graph graph{all_ops()};
-  Value a = input("a"), b = input("b"), c = input("c");  // a and b are alike
+  Value a = input("a"), b = input("b"), c = input("c");  // a and b are equal
 };
 
 TEST_F(EqualValues, AreThoseOfEqualNodesOnEqualOperands) {

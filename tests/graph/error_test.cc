@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subject of an error: said by the parts of its text, kept when other text is put around it.
+// The subject of an error: the parts of the text set it, and wrapping the text preserves it.
 #include "graph/error.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(ErrorSubject, OutlivesAnnotationsAndCopies) {
   EXPECT_EQ(error.subject().keys, (Keys{"POLICY", "GAMMA"}));
   EXPECT_EQ(error.subject().node, "outer") << "the first one of the text";
   EXPECT_EQ(error.subject().place, "x.yaml:1");
-  // As from thread to thread.
+  // As when an exception passes between threads.
   const std::exception_ptr carried = std::make_exception_ptr(error);
   const Error arrived = error_of([&] { std::rethrow_exception(carried); });
   EXPECT_EQ(arrived.subject().keys, (Keys{"POLICY", "GAMMA"}));
@@ -91,7 +91,7 @@ TEST(ErrorSubject, AndKindOutliveAnotherText) {
   EXPECT_STREQ(unsupported.what(), "a.onnx: roi has no kernel");
   EXPECT_EQ(unsupported.subject().node, "roi");
   EXPECT_EQ(unsupported.subject().place, "a.onnx");
-  // One of another library has no subject.
+  // An exception of another library has no subject.
   const Error other = error_of([] { rethrow_as(std::bad_alloc(), NodeName{"roi"}, " is large"); });
   EXPECT_EQ(other.subject().node, "roi");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read as a file, what is refused before a byte of it is taken, and what is written.
+// Files that are read, files that are refused before any byte is read, and files that are written.
 #include "graph/file.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// What was brought to the disk, in order: files by name and size, folders by name.
+// The files and folders that were synced, in order: files by name and size, folders by name.
 std::vector<std::string>& synced() {
   static std::vector<std::string> all;
   return all;
@@ -30,7 +30,7 @@ std::vector<std::string>& synced() {
 
 }  // namespace
 
-// In place of the C library's: notes what is synced, and does it.
+// Replaces the C library's fsync(): records the call, then syncs.
 extern "C" int fsync(int descriptor) {
   namespace fs = std::filesystem;
   const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
@@ -50,7 +50,7 @@ namespace fs = std::filesystem;
 TEST(ReadFile, TakesRegularFilesOnly) {
   TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  // Nobody writes to it: opening it the ordinary way waits for ever.
+  // The pipe has no writer, so a plain open would block forever.
   expect_error([&] { read_file(folder / "pipe"); }, folder / "pipe", "a pipe, not a regular file");
   expect_error([&] { read_file("/dev/zero"); }, "cannot read /dev/zero: it is a device");
   expect_error([&] { read_file(folder.path()); }, folder.path(), "a folder");
@@ -66,7 +66,7 @@ TEST(ReadFile, TakesRegularFilesOnly) {
     EXPECT_EQ(read_file(folder / "f"), text);
     EXPECT_EQ(read_file_or_pipe(folder / "f"), text);
   }
-  EXPECT_FALSE(read_file("/proc/self/status").empty());  // whose size is said to be 0
+  EXPECT_FALSE(read_file("/proc/self/status").empty());  // its reported size is 0
 }
 
 TEST(ReadFile, TakesWhatComesThroughAPipeUpToALimit) {
@@ -86,14 +86,14 @@ TEST(ReadFile, TakesWhatComesThroughAPipeUpToALimit) {
   std::thread writer(write, 100000);
   EXPECT_EQ(read_file_or_pipe(pipe, 100000), std::string(100000, 'y'));
   writer.join();
-  writer = std::thread(write, 60000);  // a pipe holds it, so the writer need not be read to the end
+  writer = std::thread(write, 60000);  // the pipe's buffer holds the bytes, so the writer ends before the reader does
   expect_error([&] { read_file_or_pipe(pipe, 999); }, pipe, "longer than 999 bytes");
   writer.join();
   expect_error([&] { read_file_or_pipe(pipe, 999, 1); }, pipe, "the pipe delivered nothing");
   expect_error([&] { read_file_or_pipe("/dev/zero"); }, "/dev/zero", "a device");
 }
 
-// A rename that reaches the disk before the content leaves an empty file behind a power cut.
+// If a rename reaches the disk before the content, a power cut leaves an empty file.
 TEST(WriteFile, IsOnDiskBeforeItTakesTheName) {
   TemporaryFolder folder;
   write_file(folder / "a", "old");
@@ -119,7 +119,7 @@ TEST(WriteFile, LeavesNothingHalfWritten) {
   expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
 }
 
-// Two commands may write one path at once: each file is whole, and the last one stays.
+// Two commands may write the same path at once. Each file is complete, and the last file remains.
 TEST(WriteFile, SecondWritersWait) {
   TemporaryFolder folder;
   const std::string path = folder / "a";
@@ -137,7 +137,8 @@ TEST(WriteFile, SecondWritersWait) {
   EXPECT_EQ(read_file(path), "short");
 }
 
-// Whoever listens at a pipe or a device would hear nothing, and others need the name.
+// A reader of a pipe or device would get nothing if the path were replaced, and other programs need
+// the path.
 TEST(WriteFile, ReplacesRegularFilesOnly) {
   TemporaryFolder folder;
   const std::string pipe = folder / "pipe", socket_name = folder / "socket";
@@ -167,7 +168,7 @@ TEST(WriteFile, ReplacesRegularFilesOnly) {
   EXPECT_TRUE(fs::is_socket(socket_name));
   EXPECT_TRUE(fs::is_empty(folder / "sub"));
   EXPECT_EQ(read_file(folder / "whole"), "x");
-  // Nobody reads from it: opening it the ordinary way waits for ever.
+  // The pipe has no reader, so a plain open would block forever.
   ASSERT_EQ(mkfifo((folder / "a.tmp").c_str(), 0600), 0);
   expect_error([&] { write_file(folder / "a", "x"); }, folder / "a.tmp", "a pipe");
   EXPECT_TRUE(fs::is_fifo(folder / "a.tmp"));
@@ -181,7 +182,7 @@ TEST(WriteFile, ReplacesRegularFilesOnly) {
 
 TEST(WriteFile, RefusesADevice) {
   TemporaryFolder folder;
-  // Only root makes devices, and only root could replace the system's.
+  // Only root creates devices, and only root could replace the system's devices.
   std::string device = folder / "full";
   if (mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) device = "/dev/full";
   const std::string link = folder / "link";
@@ -215,7 +216,7 @@ TEST(WriteFile, GoesThroughLinks) {
   expect_error([&] { write_file(folder / "lost", "x"); }, folder / "none/new.tmp", "No such file");
 }
 
-// Replacing the file that it was sent to would cut off what is printed.
+// Standard output may be redirected to this file; replacing the file would lose the printed text.
 TEST(WriteFile, RefusesStandardOutput) {
   TemporaryFolder folder;
   write_file(folder / "printed", "x");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nodes the reverse pass writes. That they compute the right numbers is the operator tables'
-// business.
+// The nodes that the reverse pass adds. The operator tables check their numbers.
 #include "graph/gradient.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ class GradientTest : public ::testing::Test {
  protected:
   Value input(const std::string& name) { return graph.input(name, {DType::float32, {2, 3}}); }
   Value total(Value x) { return reduce_sum(graph, x, {}, false, "loss"); }
-  // Types of the nodes that the pass added.
+  // The types of the nodes that the pass added.
   std::vector<std::string> added(int first) const {
     std::vector<std::string> types;
     for (int i = first; i < graph.node_count(); ++i) types.push_back(graph.node(i).type());
@@ -73,7 +72,7 @@ TEST_F(GradientTest, PassesThroughWithoutNodes) {
   Gradients g = add_gradients(graph, {{loss}}, {a, b});
   EXPECT_EQ(graph.name(g.values[0]), "a_grad");
   EXPECT_EQ(graph.name(g.values[1]), "b_grad");
-  // One tensor stands for both; the second name is a copy (a view in a plan).
+  // Both gradients share one tensor; the second name is a copy (a view in a plan).
   EXPECT_EQ(added(first), (std::vector<std::string>{"Unsqueeze", "Expand", "Identity"}));
 }
 
@@ -86,7 +85,7 @@ TEST_F(GradientTest, StopsAtStopGradient) {
   EXPECT_EQ(graph.producer(g.values[1])->type(), "Mul");
 }
 
-// One tensor is the gradient of both; the second name is a copy, on the values' own replica.
+// Both gradients share one tensor; the second name is a copy on the values' replica.
 TEST_F(GradientTest, CopiesLieWhereTheirValuesLie) {
   std::vector<Value> params;
   std::vector<Loss> losses;

@@ -67,7 +67,7 @@ TEST(Graph, ASymbolicBatchFlowsThrough) {
   EXPECT_EQ(text_of(graph.type(flatten(graph, y))), "float32[N,216]");
 }
 
-// ONNX's own inference lets these pass (pitfall: inference is lax).
+// ONNX's inference accepts these graphs.
 TEST(Graph, RefusesWhatOnnxLetsPass) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {2, 4, 8, 8}});
@@ -111,7 +111,7 @@ TEST(Graph, RefusesUnknownOperatorsAndForeignValues) {
                "did you mean LeakyRelu?");
   expect_error([&] { graph.add({.type = "batchNormTrain", .inputs = {x}}, ""); },
                "did you mean ai.lockstep.BatchNormTrain?");
-  // An operator that is merely unknown is no misspelling.
+  // An unknown operator without a similar name gets no suggestion.
   for (const char* other : {"If", "Loop", "DFT", "GridSample"}) {
     try {
       all_ops().named("", other, "n");
@@ -161,7 +161,7 @@ TEST(Graph, ACloneIsIndependent) {
 }
 
 TEST(Half, RoundsToNearestEvenAndBack) {
-  for (uint32_t bits = 0; bits < 65536; ++bits) {  // every half survives the way to float and back
+  for (uint32_t bits = 0; bits < 65536; ++bits) {  // every half converts to float and back unchanged
     Half half;
     half.bits = static_cast<uint16_t>(bits);
     const float wide = half;
@@ -201,7 +201,7 @@ TEST(Bind, RefusesFeedsThatDoNotFit) {
   expect_error([&] { bind({2, 4}, {3, 4}); }, "input 'y'", "'N' is already 2");
 }
 
-// Shapes that depend on data cannot be planned (pitfall: data-dependent shapes).
+// A shape that depends on data cannot be planned.
 TEST(Bind, NamesANodeWhoseShapeDependsOnData) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {6}});
@@ -211,7 +211,7 @@ TEST(Bind, NamesANodeWhoseShapeDependsOnData) {
                "depends on data");
 }
 
-// ONNX's own shape laws want contents as literals; pruning must not lose them.
+// ONNX's shape inference needs contents as literals; pruning must preserve them.
 TEST(Graph, WhatAShapeVectorHoldsIsStillKnownAfterPruning) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {2, 3, 4}});
@@ -226,8 +226,8 @@ TEST(Graph, WhatAShapeVectorHoldsIsStillKnownAfterPruning) {
   EXPECT_EQ(text_of(graph.shape(filled)), "[2,3,4]");
 }
 
-// A collective's operands and results are each on a replica of their own; a model's tables go
-// before what uses say.
+// Each operand and result of a collective is on its own replica. A model's tables take precedence
+// over uses.
 TEST(Placement, EveryValueHasAHome) {
   Graph graph(all_ops());
   std::vector<Value> x;
@@ -273,7 +273,7 @@ class Postpone : public ::testing::Test {
   Graph graph{all_ops()};
 };
 
-// Two chains of communication, what follows each, and what neither needs.
+// Two chains of communication, the consumers of each, and nodes that depend on neither.
 TEST_F(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
   Value x = graph.input("x", {DType::float32, {2}});
   Value first = reduce(step(x, "before"), "first");
@@ -289,7 +289,7 @@ TEST_F(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
                                       "second", "computation_2", "update", "update_2"}));
 }
 
-// Two reduces in a row; beside the second, one that may not come late and one more.
+// Two reduces in a row. Beside the second, a node that must not be late and another node.
 TEST_F(Postpone, MovesTheLastCommunicationItself) {
   Value x = graph.input("x", {DType::float32, {2}});
   Value statistics = reduce(step(x, "before"), "statistics");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of a model in files of their own, where the model was written to do harm.
+// External data files of a malicious model.
 #include <filesystem>
 
 #include "tests/graph/hostile_model.h"
@@ -62,7 +62,7 @@ TEST_F(HostileData, LinksLeadNowhereElse) {
   write_file(folder_ / "blobs/weights", sixteen);
   external(initializer("s"), "data");
   write_file(folder_ / "blobs/model", proto_.SerializeAsString());
-  // As a cache keeps it: names are links to contents, all of which lie in one folder.
+  // The layout of a cache: names are links to contents in a single folder.
   fs::create_symlink("../../blobs/model", folder_ / "snapshots/one/net.onnx");
   fs::create_symlink("../../blobs/weights", folder_ / "snapshots/one/data");
   const std::string cached = folder_ / "snapshots/one/net.onnx";

@@ -41,7 +41,7 @@ class HostileModel : public ::testing::Test {
   void attribute(const std::string& name, const AttributeValue& value) {
     to_proto(name, value, *graph().mutable_node(0)->add_attribute());
   }
-  // An int64 of two elements.
+  // Adds an int64 initializer with two elements.
   onnx::TensorProto& initializer(const std::string& name, const std::string& raw = "") {
     auto& tensor = *graph().add_initializer();
     tensor.set_name(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that were written to do harm, or by a broken program. Each is refused by name before
-// anything believes it; most of them ended the process once.
+// Malicious models, and models of broken programs. An error names each defect before any code
+// relies on the model. Most of these models once crashed the process.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 TEST(HostileNode, IsNamedByItsResultIfItHasNoName) {
   Graph graph(all_ops());
   onnx::NodeProto node;
-  node.set_op_type("Det");  // of matrices, in opset 17
+  node.set_op_type("Det");  // a matrix operator of opset 17
   node.add_output("y");
   expect_error([&] { graph.adopt(node); }, "no operator Det is known (used by y)");
   node.set_name("determinant");
@@ -42,7 +42,7 @@ TEST_F(HostileModel, IsRefusedByItsFileAndNode) {
 TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
   for (int64_t version : {7, 13, 17}) {
     opset(version);
-    node("Softmax");  // which changed with opset 13, so that the converter sees the model
+    node("Softmax");  // changed in opset 13, so the converter runs
     initializer("s", "thirteenbytes");
     refused("s: has 13 bytes of data for int64[2]");
     graph().mutable_initializer(0)->clear_raw_data();
@@ -108,7 +108,7 @@ TEST_F(HostileModel, WindowsAreMoreThanNothing) {
     }
 }
 
-// The gradient went by the places that are not there.
+// The gradient once used axes that did not exist.
 TEST_F(HostileModel, AnOrderOfAxesHasThemAll) {
   for (int64_t version : {8, 17}) {
     opset(version);
@@ -118,7 +118,7 @@ TEST_F(HostileModel, AnOrderOfAxesHasThemAll) {
   }
 }
 
-// Also before the nodes are ours: ONNX's converter asks for the shapes of an older opset.
+// Checked before the conversion, too: ONNX's converter infers shapes of an older opset.
 TEST_F(HostileModel, AConvolutionOfOlderOpsetsIsLookedAt) {
   for (int64_t version : {8, 12, 17}) {
     opset(version);
@@ -135,7 +135,7 @@ TEST_F(HostileModel, AConvolutionOfOlderOpsetsIsLookedAt) {
   }
 }
 
-// ONNX's inference went by it, before the first of the data's sizes.
+// ONNX's inference used the attribute before the sizes of the data.
 TEST_F(HostileModel, BatchDimensionsAreTheDatas) {
   for (int64_t version : {12, 17})
     for (int64_t dims : {int64_t{-3}, int64_t{5}, std::numeric_limits<int64_t>::min(),
@@ -152,7 +152,7 @@ TEST_F(HostileModel, BatchDimensionsAreTheDatas) {
     }
 }
 
-// It gave the result 2^31 sizes, at 24 bytes each.
+// Inference once gave the result 2^31 sizes, at 24 bytes each.
 TEST_F(HostileModel, AShapeHasFewElements) {
   for (const std::string type : {"ConstantOfShape", "Expand"}) {
     node(type).clear_input();
@@ -171,7 +171,7 @@ TEST_F(HostileModel, AShapeHasFewElements) {
   }
 }
 
-// ONNX's inference went by it, too.
+// ONNX's inference used the axis unchecked, too.
 TEST_F(HostileModel, TheAxisOfLayerNormalizationIsTheDatas) {
   for (int64_t axis : {int64_t{-5}, int64_t{4}, std::numeric_limits<int64_t>::min()}) {
     opset(17);
@@ -201,7 +201,7 @@ TEST_F(HostileModel, AFunctionTakesNoOperatorsPlace) {
   opset(12);
   auto* function = proto_.add_functions();
   function->set_name("Relu");
-  function->add_node()->set_op_type("Relu");  // calls itself
+  function->add_node()->set_op_type("Relu");  // recursive
   refused("defines a function 'Relu'");
   function->set_name("NobodyCallsIt");
   EXPECT_EQ(load().model.inference.node_count(), 1);
@@ -215,12 +215,12 @@ TEST_F(HostileModel, LargeDimensionsAreNotLostInConversion) {
   refused("'x' has 1099511627776 elements along a dimension");
   dims->mutable_dim(0)->set_dim_value(-5);
   refused("'x' has a dimension of -5");
-  dims->mutable_dim(0)->set_dim_value(-1);  // open, as some write it
+  dims->mutable_dim(0)->set_dim_value(-1);  // unknown, as in some exporters
   EXPECT_EQ(load().model.inference.inputs().size(), 1U);
 }
 
 TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
-  // 4,000,000 nodes without a word in them: 8 MB, and two hundred bytes of memory for each.
+  // 4,000,000 empty nodes: 8 MB in the file, and two hundred bytes of memory each.
   std::string nodes;
   for (int i = 0; i < 4000000; ++i) nodes += std::string("\x0a\x00", 2);
   const std::string text = proto_.SerializeAsString();
@@ -241,7 +241,7 @@ TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
   EXPECT_LT(guess, 3 * parsed.SpaceUsedLong());
 }
 
-// The zeros of a step that is not trained yet need not be there.
+// A step before training may omit initial values that are zeros.
 TEST(HostileStep, NeedsNoDataThatNobodyReads) {
   TemporaryFolder folder;
   save_model(small_mlp(2), folder / "step.onnx", {.inline_limit = 0});
@@ -278,7 +278,7 @@ TEST(HostileStep, MetadataHold) {
   refused("replicas", "2x", "'2x' is not a number of replicas");
 }
 
-// Kernels read the second operand by the first one's type.
+// Kernels read the second operand with the first operand's type.
 TEST_F(HostileModel, OperandsOfOneLetterHaveOneType) {
   node("Clip").add_input("");
   graph().mutable_node(0)->add_input("most");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: what is written, what is refused. These sources may see protobuf: they make broken models.
+// Model files that are written and files that are refused. These sources use protobuf to build
+// broken models.
 #include "graph/io.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ onnx::ModelProto read_proto(const std::string& path) {
   return proto;
 }
 
-// y = Relu(x) as a file, changed by `change` first.
+// Writes y = Relu(x) to a file after `change`.
 std::string write_relu(const TemporaryFolder& folder, void (*change)(onnx::ModelProto&)) {
   onnx::ModelProto proto;
   proto.set_ir_version(kIrVersion);
@@ -85,7 +86,7 @@ TEST(ModelFile, SaysWhatEachInputIsFor) {
   save_model(model, folder / "step.onnx");
   EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "step.onnx").model), expected);
 
-  // Older files have only the names.
+  // Older files have names without roles.
   const onnx::ModelProto with_roles = read_proto(folder / "step.onnx");
   onnx::ModelProto proto = with_roles;
   std::size_t next = 0;
@@ -94,7 +95,7 @@ TEST(ModelFile, SaysWhatEachInputIsFor) {
       entry.set_key("lockstep.input." + model.inputs.at(next++).name);
   write_file(folder / "old.onnx", proto.SerializeAsString());
   EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "old.onnx").model), expected);
-  for (auto& entry : *proto.mutable_metadata_props())  // a name that looks like role and part
+  for (auto& entry : *proto.mutable_metadata_props())  // a name that looks like a role and a part
     if (entry.key() == "lockstep.input.data") entry.set_key("lockstep.input.layer.0.x");
   write_file(folder / "dots.onnx", proto.SerializeAsString());
   EXPECT_TRUE(inputs_of(load_model(all_ops(), folder / "dots.onnx").model)[0].starts_with(
@@ -111,7 +112,7 @@ TEST(ModelFile, SaysWhatEachInputIsFor) {
   }
 }
 
-// There was one optimiser, and its slot a kind of state.
+// Those versions had a single optimiser, and its slot was a kind of state.
 TEST(ModelFile, OfBeforeThereWereSlotsLoads) {
   TemporaryFolder folder;
   const TrainingModel model = small_mlp(2);
@@ -141,7 +142,7 @@ TEST(ModelFile, KeepsTheValuesOfTheState) {
   }
 }
 
-// Equal replicas are stored once (pitfall: initializers must carry data).
+// Equal replicas are stored once. Initializers must contain data.
 TEST(ModelFile, StoresEqualStateOnce) {
   TemporaryFolder folder;
   auto data_size = [&](int replicas) {
@@ -164,7 +165,7 @@ TEST(ModelFile, PinsVersionsAndFollowsTheTrainingInfoText) {
   const auto& info = proto.training_info(0);
   EXPECT_EQ(info.update_binding_size(), static_cast<int>(model.updates.size()));
   EXPECT_EQ(info.initialization_binding_size(), static_cast<int>(model.initial.size()));
-  // Keys are initializers of the inference graph or the algorithm, once in all.
+  // Each key is an initializer of the inference graph or of the algorithm, exactly once.
   std::map<std::string, int> initializers;
   for (const auto& tensor : proto.graph().initializer()) ++initializers[tensor.name()];
   for (const auto& tensor : info.algorithm().initializer()) ++initializers[tensor.name()];
@@ -174,7 +175,7 @@ TEST(ModelFile, PinsVersionsAndFollowsTheTrainingInfoText) {
   verify(proto);
 }
 
-// ONNX's checker never looks into training_info; ours does.
+// ONNX's checker skips training_info; Lockstep's checker does not.
 TEST(Verify, LooksIntoTheTrainingInfo) {
   TrainingModel model = small_mlp(2);
   const onnx::ModelProto good = to_onnx(model);
@@ -205,9 +206,9 @@ TEST(Verify, LooksIntoTheTrainingInfo) {
                "nothing");
 }
 
-// A later lookup of an operator whose domain is unknown crashes libonnx 1.12.
+// libonnx 1.12 crashes on a later lookup of an operator with an unknown domain.
 TEST(Schemas, EveryOperatorOfOursIsKnownToOnnx) {
-  register_schemas(all_ops().ops());  // twice is once
+  register_schemas(all_ops().ops());  // a second registration has no effect
   for (const Op& op : all_ops().ops()) EXPECT_NE(schema_of(op.domain, op.type), nullptr) << op.type;
   Op foreign{.type = "Relu", .domain = "", .signature = Signature{"", {{"x"}}, {{"y"}}}};
   expect_error([&] { register_schemas({foreign}); }, "Relu", "only operators of ai.lockstep");
@@ -229,7 +230,7 @@ TEST(LoadModel, RefusesWhatIsNoModel) {
   expect_error([] { load_model(all_ops(), "/does/not/exist.onnx"); }, "/does/not/exist.onnx");
 }
 
-// Whatever bytes a file holds, it is a model or an Error.
+// Any bytes give a model or an Error.
 TEST(LoadModel, SurvivesDamage) {
   TemporaryFolder folder;
   save_model(small_mlp(2), folder / "step.onnx");
@@ -342,7 +343,7 @@ TEST(LoadModel, ConvertsOlderOpsetsAndRefusesNewerOnes) {
   std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
     proto.mutable_opset_import(0)->set_version(9);
     auto* node = proto.mutable_graph()->mutable_node(0);
-    node->set_op_type("Squeeze");  // its axes were an attribute then
+    node->set_op_type("Squeeze");  // its axes were an attribute in that opset
     auto* axes = node->add_attribute();
     axes->set_name("axes");
     axes->set_type(onnx::AttributeProto::INTS);

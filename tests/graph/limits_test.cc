@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory may be asked for, and how that is said.
+// The limit on memory, and its error texts.
 #include "graph/limits.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,8 @@
 namespace lockstep {
 namespace {
 
-// As std::unordered_map, through insertions, removals and renamings in any order, while it grows.
+// Behaves like std::unordered_map through insertions, removals and renamings in any order, while it
+// grows.
 TEST(NameTable, FindsAsAMapDoes) {
   NameTable table;
   std::vector<std::string> names;

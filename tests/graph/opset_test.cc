@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of opset 18 and newer: what stays open, and what is refused. That the numbers are right is
-// asked of ONNX's own cases, in tests/python/check_opsets.py.
+// Files of opset 18 and newer: features that stay unsupported, and refused files.
+// tests/python/check_opsets.py checks the numbers against ONNX's cases.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -164,7 +164,7 @@ TEST_F(NewerOpset, APositionOutsideOfASplitIsNamed) {
                                  {std::vector<int64_t>{9}, "position 9 is outside"}}) {
     op("SplitToSequence", {floats("x", {4, 6}), given("n", {2})});
     auto& graph = *proto_.mutable_graph();
-    graph.mutable_initializer(0)->clear_dims();  // one size for all
+    graph.mutable_initializer(0)->clear_dims();  // a single size for all parts
     node().set_output(0, "parts");
     auto& second = *graph.add_node();
     second.set_op_type("SequenceAt");
@@ -183,7 +183,7 @@ TEST_F(NewerOpset, APositionOutsideOfASplitIsNamed) {
 TEST_F(NewerOpset, OperatorsBeyondAreNamedWithTheirNodeAndOpset) {
   op("TensorScatter", {floats("x", {2})});
   refused("the file is of opset 23", "TensorScatter (1 node: place)");
-  opset(19);  // an operator before its time
+  opset(19);  // an operator of a later opset
   op("Gelu", {floats("x", {2})});
   refused("the file is of opset 19", "Gelu (1 node: place)");
 }
@@ -219,7 +219,7 @@ TEST_F(NewerOpset, WhatOlderOperatorsCannotSayIsRefused) {
   refused("place (Attention of opset 24)", "nonpad_kv_seqlen");
 }
 
-// A sequence of parts, of which place picks one.
+// A sequence of parts. `position` picks one part.
 TEST_F(NewerOpset, PartsOfASplitSequenceAreSlices) {
   auto pick = [&](const std::vector<int64_t>& sizes, int64_t position) {
     op("SequenceAt", {floats("x", {"N", 7}), given("at", {position}), given("sizes", sizes)});
@@ -241,7 +241,7 @@ TEST_F(NewerOpset, PartsOfASplitSequenceAreSlices) {
   refused("its sequence 'x' is not the output of SplitToSequence");
 }
 
-// What exporters leave behind where they folded batch normalisation into a convolution.
+// The remains of a batch normalisation that an exporter folded into a convolution.
 TEST_F(NewerOpset, WhatAnExporterOptimisedAwayIsTold) {
   const std::vector<float> values(8, 1);
   auto convolution = [&](const std::string& weight) {
@@ -257,7 +257,7 @@ TEST_F(NewerOpset, WhatAnExporterOptimisedAwayIsTold) {
       std::string::npos)
       << load().warning;
   convolution("conv.weight");
-  // metadata_props, which came with IR version 10: {key "rule", value "FuseBatchNormIntoConv"}
+  // metadata_props, added in IR version 10: {key "rule", value "FuseBatchNormIntoConv"}
   onnx::StringStringEntryProto rule;
   rule.set_key("rule");
   rule.set_value("FuseBatchNormIntoConv");

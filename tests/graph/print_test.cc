@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `lockstep inspect` says of a model.
+// The output of `lockstep inspect` about a model.
 #include "graph/print.h"
 
 #include "graph/printable.h"
@@ -50,12 +50,12 @@ TEST(Printable, ShowsWhatIsThere) {
   EXPECT_EQ(printable("a\x1b[2J\r\n\t\x7f" + std::string(1, '\0')), "a\\x1b[2J\\r\\n\\t\\x7f\\x00");
   EXPECT_EQ(printable("\xc2\x9b"
                       "2J"),
-            "\\xc2\\x9b2J");  // an escape code in one
+            "\\xc2\\x9b2J");  // an escape code in one character
   EXPECT_EQ(printable("\xe2\x80\xae"
                       "txt"),
-            "\\xe2\\x80\\xaetxt");                 // the other way round
-  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");  // no UTF-8
-  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");  // longer than it need be
+            "\\xe2\\x80\\xaetxt");                 // a right-to-left override
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");  // invalid UTF-8
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");  // an overlong encoding
   EXPECT_EQ(printable_lines("a\nb\x1b"), "a\nb\\x1b");
   EXPECT_EQ(in_quotes("say \"\\n\"\n"), "\"say \\\"\\\\n\\\"\\n\"");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step of the Keras ResNet-50 under TensorFlow's names, against TensorFlow's own list.
+// The step of the Keras ResNet-50 under TensorFlow's names, compared with TensorFlow's list.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ TrainingModel published_step(int replicas, bool deferred = false) {
       {.replicas = replicas, .deferred = deferred});
 }
 
-// Our names on the first replica, without its scope, in order. A sum over the replicas and its
-// result there have the same one.
+// Lockstep's names on the first replica, without its scope, in order. A sum over replicas and its
+// result on the replica have the same name.
 Lines names_in(const TrainingModel& model) {
   Lines names;
   std::set<std::string> seen;
@@ -86,7 +86,7 @@ bool is_sum_over_processes(const std::string& name) {
   return matches_any(name, {"DistributedGradientTape_Allreduce/cond*/output/*"});
 }
 
-// Names of TensorFlow that the step lacks; each that several replicas lack has one reason.
+// Names of TensorFlow that the step lacks. A name that several replicas lack has one reason.
 Lines missing_in(const TrainingModel& model) {
   const Lines names = names_in(model);
   const std::set<std::string> ours(names.begin(), names.end());
@@ -111,7 +111,7 @@ TEST(KerasNames, EachOfTensorFlowsHasACounterpartOrOneReason) {
   }
   for (std::size_t i = 0; i < known.size(); ++i)
     EXPECT_EQ(found[i], known[i].count) << known[i].text;
-  // No reason excuses a name that the step has.
+  // No reason refers to a name that the step has.
   for (const std::string& name : names_in(keras_names(published_step(2))))
     for (const Reason& reason : known)
       EXPECT_FALSE(matches_any(name, reason.patterns)) << name << ": " << reason.text;
@@ -138,7 +138,7 @@ Lines among(const Lines& names, const std::set<std::string>& wanted) {
   return found;
 }
 
-// How far names lie from their places in the other list, at most.
+// The largest distance between positions of the same name in the two lists.
 std::ptrdiff_t farthest(const Lines& ours, const Lines& theirs) {
   std::ptrdiff_t most = 0;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
@@ -148,7 +148,7 @@ std::ptrdiff_t farthest(const Lines& ours, const Lines& theirs) {
   return most;
 }
 
-// `together`: how far names may be off in the list of all kinds.
+// `together`: the largest allowed distance in the list of all kinds.
 void expect_order(const TrainingModel& model, std::ptrdiff_t together) {
   const Lines theirs = tensorflow_names();
   std::set<std::string> both;
@@ -162,7 +162,7 @@ void expect_order(const TrainingModel& model, std::ptrdiff_t together) {
     EXPECT_EQ(ours.size(), names.size()) << kind;
     EXPECT_LE(farthest(ours, among(theirs, names)), 3) << kind;
   }
-  both.erase("SGD/Cast/ReadVariableOp");  // fed; a file lists what is fed behind what it stores
+  both.erase("SGD/Cast/ReadVariableOp");  // fed; a file lists feeds after stored values
   EXPECT_EQ(farthest(among(names_in(model), both), among(theirs, both)), together);
 }
 
@@ -178,7 +178,7 @@ TEST(KerasNames, ComeInTensorFlowsOrder) {
   }
 }
 
-// -- names alone differ
+// -- models that differ only in names
 
 TrainingModel small_step(int replicas, DType precision) {
   return build_data_parallel_model(all_ops(), resnet50_keras({.image = {3, 32, 32}, .classes = 5}),
@@ -186,7 +186,7 @@ TrainingModel small_step(int replicas, DType precision) {
                                    {.replicas = replicas, .scope = "cpu", .precision = precision});
 }
 
-// By the names of states, replica by replica.
+// The literals by the names of states, replica by replica.
 std::map<std::string, std::vector<Literal>> by_state(const TrainingModel& model,
                                                      const StateValues& values) {
   std::map<std::string, std::vector<Literal>> states;
@@ -250,7 +250,7 @@ TEST(KerasNames, TrainOverSeveralProcesses) {
   });
 }
 
-// Later micro-batches, buckets, another optimiser: parts that TensorFlow's step lacks.
+// Later micro-batches, buckets and another optimiser are parts that TensorFlow's step lacks.
 TEST(KerasNames, PartsWithoutACounterpartKeepTheirs) {
   const ModelFn network = resnet50_keras({.image = {3, 32, 32}, .classes = 5});
   const TrainingModel named = keras_names(

@@ -21,7 +21,7 @@
 namespace lockstep::testing {
 namespace {
 
-// The network's declarations, without a training step around it.
+// The network's declarations, without a training step.
 std::vector<Net::Param> params_of(const std::string& name) {
   Graph graph(all_ops());
   Net net(graph, Mode::train);
@@ -36,7 +36,7 @@ int64_t trained_elements(const std::string& name) {
   return count;
 }
 
-// What torchvision's documentation gives as the number of parameters.
+// The number of parameters in torchvision's documentation.
 TEST(Models, HaveAsManyParametersAsPublished) {
   EXPECT_EQ(trained_elements("resnet18"), 11689512);
   EXPECT_EQ(trained_elements("resnet34"), 21797672);
@@ -62,8 +62,8 @@ TEST(Models, AreNamedAsTorchvisionNamesThem) {
        "features.17.conv.2.weight", "features.18.1.bias", "classifier.1.weight"});
 }
 
-// `k j name shape values bytes`: k counts trained variables, j all of them; kernels lie
-// [height, width, inputs, outputs] there and [outputs, inputs, height, width] here.
+// `k j name shape values bytes`: k counts trained variables, j all variables. Kernels are [height,
+// width, inputs, outputs] in TensorFlow and [outputs, inputs, height, width] in Lockstep.
 TEST(Models, KerasResNetHasItsVariablesInOrder) {
   std::ifstream table(source_path("tests/models/resnet50_keras_variables.tsv"));
   ASSERT_TRUE(table.good());
@@ -88,9 +88,9 @@ TEST(Models, KerasResNetHasItsVariablesInOrder) {
   EXPECT_EQ(params.size(), 320u);
 }
 
-// -- the order of the Keras ResNet-50's step, against that of a data-parallel TensorFlow step
+// -- the order of the Keras ResNet-50's step, compared with a data-parallel TensorFlow step
 
-// Trained parameters by number k of the table.
+// Trained parameters, indexed by k of the table.
 std::vector<std::string> trained_in_order() {
   std::vector<std::string> names;
   for (const Net::Param& param : params_of("resnet50_keras"))
@@ -129,7 +129,8 @@ TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
   EXPECT_EQ(model.updates.size(), 2 * 214u + 106u) << "parameters, momentum, running statistics";
 }
 
-// Horovod broadcasts them after its first step; here the first values are, over processes, too.
+// Horovod broadcasts variables after its first step. Lockstep broadcasts the initial values, also
+// over processes.
 TEST(KerasStep, AllVariablesAreBroadcastByNameAtTheStart) {
   std::vector<std::string> variables;
   for (const Net::Param& param : params_of("resnet50_keras")) variables.push_back(param.name);
@@ -154,7 +155,7 @@ TEST(KerasStep, AllVariablesAreBroadcastByNameAtTheStart) {
   }
 }
 
-// Each reduce stands right behind the gradient that completes it, each update behind its reduce.
+// Each reduce follows the gradient that completes its operands, and each update follows its reduce.
 TEST(KerasStep, ReducesComeAsEarlyAsGradientsAllow) {
   TrainingModel model = keras_step(2);
   const Graph& step = model.step;
@@ -176,7 +177,7 @@ TEST(KerasStep, ReducesComeAsEarlyAsGradientsAllow) {
     ++reduces;
     bytes += 4 * element_count(to_dims(step.shape(node.outputs()[0])));
     reduced.emplace_back(heavy, bytes);
-    int ready = 0;  // the last of its gradients
+    int ready = 0;  // the position of the last of its gradients
     for (Value input : node.inputs()) ready = std::max(ready, step.producer(input)->index());
     for (int between = ready + 1; between < i; ++between)
       EXPECT_FALSE(is_heavy(step.node(between)))
@@ -193,7 +194,7 @@ TEST(KerasStep, ReducesComeAsEarlyAsGradientsAllow) {
       << "reducible at 60 % of the backward pass";
 }
 
-// How many reductions each packing leaves of its 214, as computed from the ancestors' rules.
+// The number of reductions that each packing leaves of its 214, computed from the ancestors' rules.
 TEST(KerasStep, PackingsLeaveTheKnownNumberOfReductions) {
   std::vector<GradientSize> sizes;
   int64_t bytes = 0;
@@ -247,7 +248,7 @@ TEST(KerasStep, PackingsLeaveTheKnownNumberOfReductions) {
                                                      {2693632, 64}}));
 }
 
-// Every model trains: on small images, where the architecture allows, two replicas, three steps.
+// Trains every model with two replicas for three steps, on small images if the architecture allows.
 class EveryModel : public ::testing::TestWithParam<std::string> {};
 TEST_P(EveryModel, LearnsABatchByHeart) {
   ClassifierOptions options = published_options(GetParam());

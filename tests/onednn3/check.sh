@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every operator case and the models' training steps on oneDNN 3: check.sh PROGRAM LEFT_OUT. LEFT_OUT is a filter of tests
-# that no version of oneDNN changes. Exit code 77: there is no such program, for tools/python_oracles.sh could not get that
-# version, or all programs here use it.
+# Runs every operator case and the models' training steps on oneDNN 3: check.sh PROGRAM LEFT_OUT. LEFT_OUT is a filter
+# of tests that do not depend on oneDNN's version. Exit code 77: the program does not exist, because
+# tools/python_oracles.sh could not get that version or because all programs use it.
 set -euo pipefail
 program=$1 left_out=$2
 if [ ! -x "$program" ]; then

@@ -14,7 +14,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-# Operators of ours, each written with its body in standard ones.
+# Operators of Lockstep's domain, each written with its body in standard operators.
 OWN = ("BoxSuppression", "DetectionResults", "MultilevelRoiAlign", "Scale", "SigmoidFocalLoss",
        "SoftmaxFocalLoss", "WeightedSum")
 

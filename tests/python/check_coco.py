@@ -88,7 +88,7 @@ def hostile_sets(random):
     yield crowded, results_for(random, crowded, 20)
     crowded = data_set(random, 5, 2, 8, crowds=0.5)
     yield crowded, results_for(random, crowded, 40, many)
-    yield usual, results_for(random, usual, 400)  # far more than 100 an image
+    yield usual, results_for(random, usual, 400)  # far more than 100 per image
     one_class = data_set(random, 3, 1, 5)
     yield one_class, results_for(random, one_class, 300, many)
     large = data_set(random, 4, 2, 5, side=4000.0)
@@ -200,7 +200,7 @@ def time_large(program, folder, images):
             truth["annotations"].append({
                 "id": len(truth["annotations"]) + 1, "image_id": i, "category_id": int(random.integers(1, 81)),
                 "bbox": [x, y, w, h], "area": w * h, "iscrowd": 0, "segmentation": [outline]})
-        if i < 5000:  # the first of them have results
+        if i < 5000:  # only the first images have results
             places = np.round(random.uniform(1, 200, (100, 4)), 2).tolist()
             kinds, scores = random.integers(1, 81, 100).tolist(), random.random(100).tolist()
             results += [{"image_id": i, "category_id": c, "bbox": b, "score": s}

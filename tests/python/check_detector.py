@@ -273,7 +273,7 @@ def feeds_of(words, seed):
     if not one_stage and "MODEL.RPN_ONLY" not in words and "MODEL.FASTER_RCNN" not in words:
         low = rng.uniform(0, 50, (IMAGES, 40, 2))
         proposals = np.concatenate([low, low + rng.uniform(8, 40, low.shape)], 2)
-        # Some near the objects, so that there is foreground; the last places are empty.
+        # Some proposals are near the objects, so that there is foreground. The last rows are empty.
         proposals[:, :9] = boxes[:, :3].repeat(3, 1) + rng.uniform(-2, 2, (IMAGES, 9, 4))
         proposals[:, 35:] = 0
         feeds["proposals"] = proposals.astype(np.float32)

@@ -20,8 +20,8 @@ DIVISION = re.compile(r"\b(I2F|MUFU\.RCP|CALL)")
 TYPES = ["13__nv_bfloat16", "6__half"]
 TILES = "ChannelTilesILi8E.*"
 
-# A kernel's name, mangled, with T for a type of 16 bits; an instruction that it has; whether it
-# divides never; the most instructions and registers.
+# A kernel's mangled name, with T for a type of 16 bits; a required instruction; True if it must not divide; the maximum
+# number of instructions and of registers.
 HOT = [
     ("PackedMaximumIT.*Li3ELb1E", STORE, True, None, 64),
     ("PackedMaximumGradIT.*Li3E", STORE, True, 250, 64),

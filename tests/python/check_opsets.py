@@ -31,11 +31,11 @@ except ImportError as error:
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 OURS, NEWEST = 17, 28
-# Operands that say how, not what.
+# Operands that configure an operator rather than supply data.
 SETTINGS = {"Reduce": [1], "Resize": [1, 2, 3], "Pad": [1, 3], "CenterCropPad": [1], "Split": [1]}
-# 16-bit floats: a case's expected result and ours are rounded after different steps.
+# 16-bit floats: Lockstep and the expected result round after different steps.
 ROUNDED = "test_attention_4d_causal_fp16"
-RANDOM = {"RandomNormal", "RandomUniform"}  # no two engines draw the same
+RANDOM = {"RandomNormal", "RandomUniform"}  # no two engines draw equal numbers
 
 
 def changes(table):
@@ -99,7 +99,7 @@ def at_opset(model, opset):
     other.opset_import.append(helper.make_opsetid("", opset))
     try:
         onnx.checker.check_model(other, full_check=True)
-    except Exception:  # the checker throws several kinds
+    except Exception:  # the checker raises several kinds of exceptions
         return None
     return other
 
@@ -194,10 +194,10 @@ def theirs(wanted):
             continue
         op = case.model.graph.node[0].op_type
         if op == "GroupNormalization":
-            continue  # means another thing at each
+            continue  # has another meaning in each opset
         for opset in wanted.get(op, []):
             if op == "Pad" and opset == 18 and "wrap" in case.name:
-                continue  # the checker does not read what a text says
+                continue  # the checker does not read the values of strings
             if opset not in opsets and (model := at_opset(case.model, opset)):
                 yield f"{case.name}_at_{opset}", model, inputs, outputs
 

@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, f"{ROOT}/benchmarks")
 import picture_order
 
-# Pictures, batch, mirrored, seed, steps: over several epochs, with some left over from each.
+# Pictures, batch, mirrored, seed, steps: several epochs, with pictures left over in each.
 CASES = [(1, 1, False, 1, 5), (10, 4, True, 3, 40), (13, 5, False, 2 ** 40 + 7, 30),
          (3, 8, True, 2, 9), (3831, 8, True, 1, 1500)]
 

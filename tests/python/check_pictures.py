@@ -28,7 +28,7 @@ except ImportError as missing:
     sys.exit(77)
 
 HIGH, WIDE = 12, 18
-# PIL rounds to bytes after each direction of resampling, and CMYK's product otherwise.
+# PIL rounds to bytes after each direction of resampling, and rounds CMYK's product differently.
 LIMIT = 2 / 255
 
 
@@ -177,7 +177,7 @@ def main():
     os.chdir(folder)
     folder = pathlib.Path(".")
     right = check(lockstep, folder, recipe, 3)
-    (folder / "pictures/8000x6000.png").unlink()  # once is enough
+    (folder / "pictures/8000x6000.png").unlink()  # read only once
     return 0 if check(lockstep, folder, recipe, 1) and right else 1
 
 

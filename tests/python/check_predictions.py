@@ -22,7 +22,7 @@ from check_detector import Recomputed
 from small_detectors import CLASSES, DETECTORS, predicted
 
 LIMIT, DRAWS = 1e-4, 3
-RATIOS, SCORE, LEAST = (0.5, 1, 2), 0.02, 0.001  # the keys' defaults, and those of predicted()
+RATIOS, SCORE, LEAST = (0.5, 1, 2), 0.02, 0.001  # the keys' defaults, and the values of predicted()
 EDGE = torch.tensor([0.0, 0.0, 1.0, 1.0])  # from the last pixel inside a box to its end
 
 

@@ -446,7 +446,7 @@ def check(lockstep, folder, name):
     model, data, target = draw(name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(f"{folder}/in")
-    # Tracing renews running statistics, and the file holds the renewed ones.
+    # Tracing updates running statistics, and the file contains the updated statistics.
     torch.onnx.export(
         model, (data, target), f"{folder}/model.onnx", opset_version=opset,
         input_names=["data", "target"], output_names=["loss"],

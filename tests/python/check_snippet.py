@@ -60,7 +60,7 @@ def main():
     assert abs(ours - loss) <= 1e-5 * loss, f"loss is {ours}, should be {loss}"
     for name, there in exact.items():
         off = difference(np.load(f"{folder}/out/{name}_grad.npy"), there)
-        # Among so many ReLUs some are at 0, and switch with the order of a sum.
+        # With this many ReLUs, some inputs are near 0 and switch with the order of a sum.
         assert off <= 2e-2, f"the gradient of {name} is off by {off}"
     print(f"PyTorch {torch.__version__}: the snippet's step is PyTorch's")
     return 0

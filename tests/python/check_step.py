@@ -42,7 +42,7 @@ for name, replicas in [("mlp", 1), ("mlp", 2), ("lenet", 2), ("lenet", 8)]:
                    stdout=subprocess.DEVNULL)
     onnx.checker.check_model(str(path))
     model = onnx.load(path)
-    for tensor in model.training_info[0].algorithm.initializer:  # onnx.load leaves these out
+    for tensor in model.training_info[0].algorithm.initializer:  # onnx.load skips these tensors
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             onnx.external_data_helper.load_external_data_for_tensor(tensor, str(work))
             tensor.data_location = onnx.TensorProto.DEFAULT

@@ -33,8 +33,9 @@ def main():
             assert r[figure] > 0, r
         assert f"| {r['model']} {r['batch']} |" in out, out
     with open(paths["picture"], encoding="utf-8") as file:
-        assert file.read().count("<rect") == 3  # the ground, and a bar of each
-    # The record is what the command takes; no busy machine makes a step a thousand times slower.
+        assert file.read().count("<rect") == 3  # the background, and one bar for each
+    # The record has the format that the command reads. Even a busy machine does not slow a step by a factor of a
+    # thousand.
     with open(paths["record"], encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     with open(paths["record"], "w", encoding="utf-8") as file:

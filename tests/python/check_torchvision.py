@@ -111,7 +111,7 @@ def draw_map_and_rois(scale):
     images, channels, height, width = (int(torch.randint(1, most, ())) for most in (4, 9, 17, 17))
     count = int(torch.randint(1, 12, ()))
     x = torch.rand(images, channels, height, width) - 0.5
-    # Some reach beyond the map, some are smaller than a place.
+    # Some boxes extend beyond the map; some are smaller than a cell.
     start = (torch.rand(count, 2) * 1.4 - 0.2) * torch.tensor([width, height]) / scale
     size = torch.rand(count, 2) ** 2 * torch.tensor([width, height]) / scale
     image = torch.randint(0, images, (count, 1)).float()
@@ -128,8 +128,7 @@ def roi_align(lockstep):
         x, rois = draw_map_and_rois(scale)
         size, ratio = draw_size(), int(torch.randint(0, 4, ()))
         return x, rois, lambda x, rois: ops.roi_align(x, rois, size, scale, ratio, aligned)
-    # This exporter writes no mode of coordinates. Without it opset 16 means half_pixel, older ones
-    # the other.
+    # This exporter writes no coordinate mode. The default is half_pixel in opset 16 and the other mode before.
     return max(pooled(lockstep, lambda: draw(True), 16, CASES // 2),
                pooled(lockstep, lambda: draw(False), 13, CASES // 2))
 

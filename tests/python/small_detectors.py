@@ -104,7 +104,7 @@ def picture(words, seed):
         low = rng.uniform(0, 40, (1, 40, 2))
         feeds["proposals"] = np.concatenate([low, low + rng.uniform(6, 30, low.shape)],
                                             2).astype(np.float32)
-        feeds["proposals"][:, 35:] = 0  # empty places
+        feeds["proposals"][:, 35:] = 0  # empty rows
     return feeds
 
 

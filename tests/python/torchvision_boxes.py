@@ -69,11 +69,11 @@ def nms(lockstep):
             count = int(torch.randint(1, 150, ()))
             start = torch.rand(count, 2) * 100
             boxes = torch.cat([start, start + torch.rand(count, 2) * 60], 1)
-            if torch.rand(()) < 0.5:  # whole numbers meet, and so do their overlaps
+            if torch.rand(()) < 0.5:  # whole numbers give equal coordinates and equal overlaps
                 boxes = boxes.round()
-            # Distinct: torchvision sorts without an order of equal scores.
+            # Distinct scores, since torchvision's sort leaves the order of equal scores open.
             scores = (torch.randperm(count) + 1).float() / count
-            # Thresholds that a float holds: torchvision compares with a double.
+            # Thresholds that are exact in float32, since torchvision compares in double.
             threshold = int(torch.randint(0, 17, ())) / 16
             kept = ops.nms(boxes, scores, threshold)
             operands += [boxes[None], scores[None]]
@@ -134,7 +134,7 @@ def sigmoid_focal_loss(lockstep):
         found = lockstep.command("run")
         found.update(lockstep.command("step", "--loss", "loss"))
         for n, each in enumerate(attributes):
-            # In double: its own float32 loses what a sure prediction lacks.
+            # In double, since torchvision's float32 loses precision for confident predictions.
             x = logits[n].double().requires_grad_()
             y = theirs(x, operands[2 * n], operands[2 * n + 1], *each)
             y.backward()

@@ -87,8 +87,8 @@ def matcher_and_coder(lockstep):
     """Labels of all anchors by Matcher, its low-quality matches too; their deltas by BoxCoder."""
     worst, coder = 0.0, BoxCoder((1.0, 1.0, 1.0, 1.0))
     for _ in range(CASES // TOGETHER):
-        # They cover the square: an object without any overlap has no best anchor with us, and all
-        # of them in Matcher.
+        # The anchors cover the square. An object without any overlap has no best anchor in Lockstep, but all anchors in
+        # Matcher.
         base = torch.cat([-torch.randint(0, 13, (3, 2)), torch.randint(8, 33, (3, 2))], 1).float()
         anchors = anchors_of(base)
         low = float(torch.rand(())) * 0.5
@@ -105,7 +105,7 @@ def matcher_and_coder(lockstep):
         for image in range(TOGETHER):
             rows, several = matched(anchors, boxes[image], Matcher(high, low, True))
             mine = labels[image].flatten()
-            # Matcher's "below low" is 0 here, its "between" -1; rows are classes less 1.
+            # Matcher's "below low" is 0 here, and its "between" is -1. Rows are classes minus 1.
             expected = torch.where(rows == -1, 0, torch.where(rows == -2, -1, rows + 1))
             open_row = several & (rows >= 0) & (mine > 0)
             if not torch.equal(mine[~open_row], expected[~open_row]):
