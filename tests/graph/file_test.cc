@@ -86,7 +86,7 @@ TEST(ReadFile, TakesWhatComesThroughAPipeUpToALimit) {
   std::thread writer(write, 100000);
   EXPECT_EQ(read_file_or_pipe(pipe, 100000), std::string(100000, 'y'));
   writer.join();
-  writer = std::thread(write, 60000);  // the pipe's buffer holds the bytes, so the writer ends before the reader does
+  writer = std::thread(write, 60000);  // fits into the pipe's buffer
   expect_error([&] { read_file_or_pipe(pipe, 999); }, pipe, "longer than 999 bytes");
   writer.join();
   expect_error([&] { read_file_or_pipe(pipe, 999, 1); }, pipe, "the pipe delivered nothing");

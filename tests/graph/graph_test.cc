@@ -161,7 +161,7 @@ TEST(Graph, ACloneIsIndependent) {
 }
 
 TEST(Half, RoundsToNearestEvenAndBack) {
-  for (uint32_t bits = 0; bits < 65536; ++bits) {  // every half converts to float and back unchanged
+  for (uint32_t bits = 0; bits < 65536; ++bits) {  // every half survives conversion to float
     Half half;
     half.bits = static_cast<uint16_t>(bits);
     const float wide = half;

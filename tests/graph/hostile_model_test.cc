@@ -241,7 +241,7 @@ TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
   EXPECT_LT(guess, 3 * parsed.SpaceUsedLong());
 }
 
-// A step before training may omit initial values that are zeros.
+// An untrained step needs no data file for its zeros.
 TEST(HostileStep, NeedsNoDataThatNobodyReads) {
   TemporaryFolder folder;
   save_model(small_mlp(2), folder / "step.onnx", {.inline_limit = 0});

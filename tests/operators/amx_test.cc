@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of bfloat16 by matrix tiles against float64.
+// Compares convolutions of bfloat16 by matrix tiles with float64.
 #include <gtest/gtest.h>
 
 #include "tests/support/threads.h"
@@ -8,9 +8,10 @@
 namespace lockstep::testing {
 namespace {
 
-// One pixel; rows that fill no tile; images that are several strips, or several of which are one;
-// steps, which leave pixels out, or which windows of fewer elements overlook; uneven padding, more
-// of it than the window needs, none; holes; channels that fill no block or no pair of them.
+// One pixel; rows shorter than a tile; images of several strips, and several images per strip;
+// strides, with pixels that no window reads or that fewer window elements read; uneven padding,
+// more padding than the window needs, no padding; dilations; channels that do not fill a block or a
+// pair of blocks.
 std::vector<ConvolutionCase> tile_cases() {
   using Case = ConvolutionCase;
   const auto plain = [](Case c) {
@@ -114,7 +115,8 @@ TEST_F(Amx, HasTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-// Only such are padded, from 24 outputs to 32, and from 40 inputs to 64 or, turned, to 48.
+// Only these filters are padded: outputs from 24 to 32, and inputs from 40 to 64 or, transposed, to
+// 48.
 TEST_F(Amx, TakesRowMajorFilters) {
   const TileCase one({2, 64, 32, 9, 7}), odd({2, 40, 24, 9, 7});
   const std::size_t padded[] = {32 * 64, 32 * 48};
@@ -132,7 +134,7 @@ TEST_F(Amx, TakesRowMajorFilters) {
   }
 }
 
-// It spreads to what sees it, and not to what is computed beside it.
+// A NaN spreads to the windows that contain it, and not to neighbouring results.
 TEST_F(Amx, KeepsNaN) {
   for (const ConvolutionCase& c : {ConvolutionCase{2, 32, 32, 5, 6}, {2, 40, 24, 5, 6}}) {
     TileCase one(c);
@@ -148,7 +150,7 @@ TEST_F(Amx, KeepsNaN) {
   }
 }
 
-// An infinite number times the 0 of a padded filter is NaN.
+// An infinity times the 0 of a padded filter is NaN.
 TEST_F(Amx, WritesZeroToPaddingBesideWhatIsNotFinite) {
   TileCase one({2, 40, 24, 5, 6});
   for (std::vector<float>* const values : {&one.convolution().x, &one.convolution().dy})
@@ -157,7 +159,7 @@ TEST_F(Amx, WritesZeroToPaddingBesideWhatIsNotFinite) {
     EXPECT_FALSE(std::isfinite(one.run(pass, one.request(pass, 1))[7])) << "where it is seen";
 }
 
-// Filters whose channels pairs of blocks do not divide are wished for row-major.
+// Filters have the preferred layout row-major if pairs of blocks do not divide their channels.
 TEST_F(Amx, IsChosenForChannelBlocks) {
   const KernelTable table = cpu_kernels();
   for (const ConvolutionCase& c :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First convolutions of networks by matrix tiles against float64.
+// Compares the first convolutions of networks by matrix tiles with float64.
 #include <gtest/gtest.h>
 
 #include "tests/support/threads.h"
@@ -25,10 +25,10 @@ ConvolutionCase with_window(ConvolutionCase c, int64_t height, int64_t width, in
   return c;
 }
 
-// ResNet's and LeNet's; a row of a window that fills its places; images of one window across, and
-// rows shorter than the window; uneven steps and padding; padding beyond what windows need; one
-// plane, exactly filled, and one more row of windows; images that are several strips, and several
-// of which are one; results that fill no block, or no pair of them.
+// ResNet's and LeNet's; a window row that fills its slots; images one window wide, and rows shorter
+// than the window; uneven strides and padding; padding beyond the windows' needs; one plane,
+// exactly filled, and one more row of windows; images of several strips, and several images per
+// strip; results that do not fill a block or a pair of blocks.
 std::vector<ConvolutionCase> window_cases() {
   const auto padded = [](ConvolutionCase c, int64_t by) {
     c.top = c.left = c.bottom = c.right = by;
@@ -102,10 +102,10 @@ TEST_F(AmxWindows, HasTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-// It spreads to the windows that see it, and not to the places of zeros beside them.
+// A NaN spreads to the windows that contain it, and not to the zero slots beside them.
 TEST_F(AmxWindows, KeepsNaN) {
   TileCase one(with_window({2, 3, 32, 5, 20}, 3, 5), kWindows);
-  one.convolution().x[100 + 2 * 20 + 9] = NAN;  // of the first image's second channel
+  one.convolution().x[100 + 2 * 20 + 9] = NAN;  // in the first image's second channel
   const std::vector<float> y = one.run(Pass::forward, window_request(one, Pass::forward, 1));
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::size_t row = i % 90 / 18, column = i % 18;

@@ -31,7 +31,7 @@ std::vector<Doubles> given_statistics(const std::vector<Doubles>& in) {
   return {y};
 }
 
-// y, the new running mean and variance, the batch's mean and variance.
+// y, the new running mean and variance, and the mean and variance of the batch.
 Reference of_batch(double momentum) {
   return [momentum](const std::vector<Doubles>& in) {
     const Doubles& x = in[0];
@@ -61,7 +61,7 @@ std::vector<CaseInput> operands(const Dims& x) {
   return {random(x), random(c, 2), random(c, 3), running(c, 4), running(c, 5)};
 }
 
-// As a plan has it: z is added, what is negative becomes 0.
+// The form in a plan: adds z, then replaces negative values by 0.
 OpCase with_relu(const Dims& dims, bool added) {
   OpCase c{.name = join("relu", added ? "_of_sum_" : "_", dims[1]),
            .type = "BatchNormTrain",
@@ -80,7 +80,7 @@ OpCase with_relu(const Dims& dims, bool added) {
   return c;
 }
 
-// As a plan has it: limited to low .. high.
+// The form in a plan: limited to low .. high.
 OpCase with_clip(const Dims& dims) {
   OpCase c = with_relu(dims, false);
   c.name = join("clip_", dims[1]);
@@ -93,7 +93,7 @@ OpCase with_clip(const Dims& dims) {
   return c;
 }
 
-// A prediction's, as a plan has it.
+// A prediction's batch norm, in the form of a plan.
 OpCase given_fused(const Dims& dims, bool added, bool clipped) {
   OpCase c{.name = join(clipped ? "clip_"
                         : added ? "relu_of_sum_"
@@ -118,7 +118,7 @@ OpCase given_fused(const Dims& dims, bool added, bool clipped) {
   return c;
 }
 
-// What made x knows the sums.
+// The producer of x provides the sums.
 OpCase with_sums(const Dims& dims) {
   OpCase c = with_relu(dims, true);
   c.name = join("sums_", dims[1]);
@@ -133,7 +133,8 @@ OpCase with_sums(const Dims& dims) {
   return c;
 }
 
-// dx, dscale and dbias as the definition has them, of dy where `passes(y)`; that too is asked for.
+// dx, dscale and dbias by the definition, from dy where `passes(y)`. The last output is the masked
+// dy.
 template <class Passes>
 std::vector<Doubles> masked_gradient(const std::vector<Doubles>& in, const Doubles& y,
                                      const Passes& passes) {
@@ -180,7 +181,7 @@ OpCase with_clip_grad(const Dims& dims) {
   OpCase c = with_relu_grad(dims, false);
   c.name = join("clip_", dims[1]);
   c.attributes = {{"low", kLow}, {"high", kHigh}};
-  c.inputs.pop_back();  // y: x is enough
+  c.inputs.pop_back();  // without y: x is enough
   c.reference = [](const std::vector<Doubles>& in) {
     const Doubles y = given_statistics({in[1], in[2], in[5], in[3], in[4]})[0];
     return masked_gradient(in, y, [](double v) { return v >= kLow && v <= kHigh; });
@@ -246,7 +247,7 @@ std::vector<OpCase> batch_norm_cases() {
 }
 
 class BatchNorms : public ::testing::TestWithParam<OpCase> {};
-// What is written is read again, left out what is not so.
+// Written attributes are read back; default values are omitted.
 TEST(BatchNorm, AttributesComeBackAsTheyWereWritten) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
@@ -305,7 +306,7 @@ TEST(BatchNorm, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-// Squares of a large mean would swallow the variance.
+// Squares of a large mean would lose the variance.
 TEST(BatchNorm, FindsASmallVarianceAroundALargeMean) {
   OpCase c = with_relu({4, 3, 9, 9}, false);
   c.attributes = {{"momentum", 0.8F}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norm's loops for vectors of 16 floats have the bits of those for shorter ones, also of what
-// is no number or too small to be normal.
+// Batch norm's loops for vectors of 16 floats have the bits of the loops for shorter vectors, also
+// for NaN, infinity and subnormal numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ NormBytes filled_norm(const NormOperand& operand, unsigned seed) {
   return memory;
 }
 
-// Bits, so that -0 is none.
+// Compares bits, so -0 counts as nonzero.
 bool all_zeros_in_padding(const TensorDesc& desc, const NormBytes& memory) {
   std::vector<float> bits;
   for (int64_t i = 0; i < desc.places(); ++i)
@@ -120,8 +120,8 @@ void check_vectors(const NormCase& c, const std::string& what) {
 
 class BatchNormVectors : public ::testing::TestWithParam<DType> {
  protected:
-  // Less than a stretch of pixels, some, and so many that threads share an image's blocks. The last
-  // two have padding.
+  // Fewer pixels than a vectorised run, several runs, and enough pixels for threads to share an
+  // image's blocks. The last two have padding.
   const std::vector<Dims> shapes_{{3, 32, 7, 5},   {2, 16, 1, 1},   {2, 48, 19, 31},
                                   {3, 16, 41, 40}, {3, 24, 19, 31}, {2, 17, 1, 1}};
   static TensorDesc blocked(const Dims& dims) { return {GetParam(), dims, Layout::blocks(16)}; }
@@ -156,7 +156,7 @@ TEST_P(BatchNormVectors, HaveTheSameBitsBackward) {
       for (const bool added : {false, true})
         for (const bool given : {false, true})
           for (const bool passes_on : {false, true}) {
-            if (added && ending.size() != 1) continue;  // y is for ReLU
+            if (added && ending.size() != 1) continue;  // only ReLU reads y
             if (passes_on && ending.empty()) continue;  // all of dy passes
             const TensorDesc x = blocked(dims), c = by_channel(dims);
             NormCase one{"BatchNormGrad",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the CPU that read and write bfloat16 against the same kernels in float32, on the same
-// rounded operands. Where both do the same arithmetic their results are the same to the bit.
+// Compares CPU kernels that read and write bfloat16 with the kernels in float32, on the same
+// rounded operands. If both do the same arithmetic, the results are equal to the bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ class Run {
     return request;
   }
 
-  // All results, row-major.
+  // Returns all results in row-major order.
   Values run(const Candidate& candidate, const KernelRequest& request) const {
     const std::unique_ptr<Kernel> kernel = candidate.prepare(request);
     std::vector<std::vector<std::byte>> memory;
@@ -78,7 +78,7 @@ class Run {
   }
 
  private:
-  // Variances are positive, and so is the rest of what is given in float32.
+  // Variances are positive, as are all other float32 operands.
   static void fill(const Tensor& tensor, unsigned seed) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
@@ -122,20 +122,20 @@ bool takes_request(const Candidate& candidate, const KernelRequest& request) {
   if (candidate.refuses && !candidate.refuses(request).empty()) return false;
   try {
     candidate.prepare(request);
-  } catch (const Unsupported&) {  // these layouts: plans take the next candidate
+  } catch (const Unsupported&) {  // unsupported layouts: plans take the next candidate
     return false;
   }
   return true;
 }
 
-// Null if all refuse.
+// Null if all candidates refuse.
 const Candidate* taker(const Case& c, const KernelRequest& request, bool widened) {
   for (const Candidate& candidate : candidates_of(c))
     if (is_widened(candidate) == widened && takes_request(candidate, request)) return &candidate;
   return nullptr;
 }
 
-// Rounding the result once is 2^-9 of it; what oneDNN adds up in another order is less.
+// Rounding the result once costs 2^-9. Another order of oneDNN's sums costs less.
 void expect_same(const Values& expected, const Values& found, Same same, const std::string& what) {
   ASSERT_EQ(expected.size(), found.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -227,7 +227,7 @@ TEST(BFloat16, BatchNormsRoundOnce) {
         {1, 8, 16});
 }
 
-// A Clip's gradient passes where the rounded value is within the bounds.
+// A Clip's gradient passes if the rounded value is within the bounds.
 TEST(BFloat16, BoundsHoldForWhatIsStored) {
   const auto stored = [](float value) { return static_cast<float>(BFloat16(value)); };
   for (const float given : {0.0F, -0.0F, 6.0F, 0.6F, -1.5F, 1e-38F, 0.9F, 1e30F}) {

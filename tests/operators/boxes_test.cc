@@ -21,7 +21,7 @@ constexpr float kEndless = std::numeric_limits<float>::infinity();
 
 double side_of_box(double from, double to) { return to > from ? to - from : 0; }
 
-// Of the boxes at two places of a list.
+// The IoU of two boxes of a list.
 double naive_iou(const Doubles& boxes, int64_t a, int64_t b) {
   const double *p = &boxes.values[4 * a], *q = &boxes.values[4 * b];
   const double area_p = side_of_box(p[0], p[2]) * side_of_box(p[1], p[3]);
@@ -32,7 +32,7 @@ double naive_iou(const Doubles& boxes, int64_t a, int64_t b) {
   return common / (area_p + area_q - common);
 }
 
-// Those of `candidates` that stay, best first.
+// Returns the remaining `candidates`, best first.
 std::vector<int64_t> naively_kept(const Doubles& boxes, const Doubles& scores,
                                   std::vector<int64_t> candidates, double threshold) {
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -65,7 +65,7 @@ Reference naive_suppression(double threshold, int64_t capacity) {
   };
 }
 
-// Class by class, and then the best of all.
+// Suppresses boxes class by class, then keeps the best of all classes.
 Reference naive_results(int64_t classes, double threshold, double overlap, int64_t capacity) {
   return [=](const std::vector<Doubles>& in) {
     const int64_t images = in[1].dims[0], places = in[1].dims[1];
@@ -107,7 +107,7 @@ Literal floats_of(const std::vector<float>& values, const Dims& dims) {
   return Literal::of<float>(values, dims);
 }
 
-// Boxes that often overlap.
+// Boxes with frequent overlaps.
 Literal some_boxes(int64_t images, int64_t count, uint64_t seed) {
   PhiloxSequence random(seed, 11);
   std::vector<float> values;
@@ -119,7 +119,7 @@ Literal some_boxes(int64_t images, int64_t count, uint64_t seed) {
   return floats_of(values, {images, count, 4});
 }
 
-// Scores in 0..1; with `levels`, so many different ones.
+// Scores in 0..1, with `levels` distinct values if given.
 Literal some_scores(int64_t images, int64_t count, uint64_t seed, int64_t levels = 0) {
   PhiloxSequence random(seed, 12);
   std::vector<float> values;
@@ -172,7 +172,7 @@ std::vector<OpCase> suppression_cases() {
   all.push_back(suppression_case("no_boxes", some_boxes(2, 0, 4), some_scores(2, 0, 4), 0.5F, 3));
   all.push_back(suppression_case("no_batch", some_boxes(0, 5, 4), some_scores(0, 5, 4), 0.5F, 3));
   all.push_back(suppression_case("one", some_boxes(1, 1, 5), some_scores(1, 1, 5), 0.5F, 1));
-  // The third has an IoU of exactly 0.5 with the first, and the second slightly more.
+  // The third box has an IoU of exactly 0.5 with the first box; the second box has slightly more.
   all.push_back(suppression_case("iou_is_the_threshold",
                                  floats_of({0, 0, 4, 4, 0, 0, 4, 2.25F, 0, 0, 4, 2}, {1, 3, 4}),
                                  floats_of({0.9F, 0.8F, 0.7F}, {1, 3}), 0.5F, 3));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over everything but the channels, of channel blocks: which sums are taken, and their values.
-// Those of 16 bits have the bits of the cast to float32 and the row-major sum behind it.
+// Sums over all dimensions but the channels, in channel blocks: supported sums, and their values.
+// Sums of 16 bits have the bits of a cast to float32 followed by the row-major sum.
 #include "operators/reduce/channel_sums.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class SumOver {
   std::vector<Node> node_;
 };
 
-// Of one number for each place in row-major order, laid out as `desc` says.
+// Sums of a tensor with the layout of `desc`. The values are numbered in row-major order.
 std::vector<float> sums(const Node& node, const KernelRequest& asked, float first, float step) {
   LaidTensor x(asked.in[0], first, step);
   std::vector<float> y(static_cast<std::size_t>(asked.out[0].count()), NAN);
@@ -56,7 +56,7 @@ std::vector<float> sums(const Node& node, const KernelRequest& asked, float firs
   return y;
 }
 
-// Padded blocks and whole ones, planes that are no multiple of what is summed side by side.
+// Padded and full blocks; planes that are not a multiple of the vector width.
 TEST(ChannelSums, OfAnyTypeAndLayoutHaveTheBitsOfTheRowMajorSum) {
   for (const Dims& dims : {Dims{3, 32, 5, 7}, Dims{2, 24, 4, 4}, Dims{4, 20, 3, 3}, Dims{2, 3, 9},
                            Dims{1, 17, 1, 3}, Dims{2, 8, 3, 5, 2}})
@@ -69,7 +69,7 @@ TEST(ChannelSums, OfAnyTypeAndLayoutHaveTheBitsOfTheRowMajorSum) {
       const Value x = graph.input("x", {type, to_shape(dims)});
       graph.add_value({"ChannelSums", kOwnDomain, {x}, {{"axis", int64_t{1}}}}, "y");
       const Node node = graph.node(0);
-      // Numbers that 16 bits hold, whose sums need more than float32 has.
+      // Numbers that fit 16 bits; their sums need more precision than float32 has.
       const float first = 300, step = type == DType::bfloat16 ? -2 : -1.25F;
       KernelRequest plain = wide.request(Layout());
       if (type != DType::float32) {
@@ -122,7 +122,8 @@ TEST(ChannelSums, AreThoseOfEachChannel) {
     }
 }
 
-// As many images as channels: what is left has the size of the channels, too.
+// The number of images equals the number of channels, so the remaining dimension has the channels'
+// size as well.
 TEST(ChannelSums, AreNotThoseOfEachImage) {
   EXPECT_EQ(refusal({16, 16, 4, 4}, {1, 2, 3}, Layout::blocks(16)), "keeps the channels alone");
   EXPECT_EQ(refusal({8, 8, 1, 3}, {1, 2, 3}, Layout::blocks(8)), "keeps the channels alone");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives on real workers: every number of replicas, every awkward length.
+// Collectives on real workers, for every number of replicas and every awkward length.
 #include "operators/collective/collective.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Replicas {
       data_.push_back(std::move(values));
       ReplicaScope scope(graph, k);
       Value x = graph.input(join("x", k), {DType::float32, {length}});
-      // Made and used on its own replica, so that aliases and waits matter.
+      // Each value is produced and consumed on its own replica, so aliases and waits matter.
       values_.push_back(neg(graph, x, join("negative", k)));
     }
   }
@@ -119,7 +119,7 @@ TEST_P(Collective, BroadcastCopiesReplicaZero) {
     for (int64_t i = 0; i < length; ++i) ASSERT_EQ(result[i], -replicas.data()[0][i]);
 }
 
-// The odd replicas among themselves, and the even ones, whatever way a broadcast may take.
+// Odd and even replicas form separate groups, for every kind of broadcast.
 TEST_P(Collective, GroupsSumAndBroadcastAmongThemselves) {
   auto [count, length] = GetParam();
   Replicas replicas(count, length);
@@ -178,7 +178,7 @@ TEST(AllGather, RefusesOperandsThatDiffer) {
   expect_error([&] { all_gather(graph, {a}, {1}, named("j", 2)); }, "1 values, 2 names");
 }
 
-// Before a plan knows how many rows there are.
+// Before a plan sets the number of rows.
 TEST(AllGather, OfSymbolsHasAnUnknownNumberOfRows) {
   Graph graph(all_ops());
   const Value a = graph.input("a", {DType::float32, {"N", 3}});

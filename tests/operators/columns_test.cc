@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by columns and by oneDNN, both against float64.
+// Compares convolutions by im2col and by oneDNN with float64.
 #include "operators/conv/columns/columns.h"
 
 #include <gtest/gtest.h>
@@ -29,9 +29,9 @@ class Columns : public ::testing::Test {
   }
 };
 
-// LeNet's; sums, pixels and channels that fill no vector or just one; windows partly and wholly in
-// the padding; steps and holes; several strips, of which the last is shorter; more images than
-// parts; a single pixel.
+// LeNet's; sums, pixels and channels that do not fill a vector or fill exactly one; windows partly
+// and wholly in the padding; strides and dilations; several strips with a shorter last strip; more
+// images than parts; a single pixel.
 const ConvolutionCase kCases[] = {
     {.images = 3,
      .inputs = 1,
@@ -143,7 +143,7 @@ TEST_F(Columns, RoundLittleMoreThanOneDnn) {
       const std::vector<double> exact = convolution.exact(pass);
       const KernelRequest request = convolution.request(pass, 1, 1);
       const auto direct = others.choose(request).kernel;
-      // Where few products are added, a direct convolution is nearly exact.
+      // With few products per sum, a direct convolution is nearly exact.
       const double allowed = 5e-7 + 2 * error_of(convolution.run(*direct, request, pass), exact);
       for (const columns::ColumnLoops* loops : usable_loops()) {
         const auto kernel = prepare_columns(request, *loops);
@@ -180,7 +180,7 @@ TEST_F(Columns, KeepNaN) {
                            .width = 8,
                            .relu = true,
                            .addition = true});
-  convolution.x[9] = NAN;  // of the second row
+  convolution.x[9] = NAN;  // in the second row
   convolution.z[63] = NAN;
   const KernelRequest request = convolution.request(Pass::forward, 1, 1);
   for (const columns::ColumnLoops* loops : usable_loops()) {
@@ -224,7 +224,7 @@ TEST_F(Columns, AreForChannelsThatFillNoBlocks) {
   }
 }
 
-// A strip has a row of the result at least.
+// A strip has at least one row of the result.
 TEST_F(Columns, AreNotForLongRows) {
   const KernelTable table = cpu_kernels();
   for (Pass pass : kPasses)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of shapes while the batch is open.
+// Data propagation through shapes with a symbolic batch.
 #include "operators/kit/content.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ class Content : public ::testing::Test {
     return graph.constant("numbers", Literal::vector(values));
   }
   Value scalar(int64_t value) { return graph.constant("scalar", Literal::scalar(value)); }
-  // What the exporters write for x.shape[axis].
+  // The nodes that exporters write for x.shape[axis].
   Value size(Value x, int64_t axis) {
     return node("Gather", {node("Shape", {x}), scalar(axis)}, {{"axis", int64_t{0}}});
   }
@@ -92,7 +92,7 @@ TEST_F(Content, HeadsOfAttentionKeepTheBatchOpen) {
   EXPECT_EQ(shape(node("Reshape", {back, vector({scalar(-1), scalar(4)})})), "[28*N,4]");
 }
 
-// Swin: windows are a dimension of their own, joined with the batch.
+// Swin: windows are a separate dimension that is merged with the batch.
 TEST_F(Content, WindowsJoinTheBatch) {
   Value picture = graph.input("p", {DType::float32, {"N", 8, 8, 6}});
   Value tall = node("Div", {size(picture, 1), scalar(4)});
@@ -122,14 +122,14 @@ TEST_F(Content, ATokenIsExpandedToTheOpenBatch) {
   EXPECT_EQ(shape(node("Expand", {token, to})), "[N,1,16]");
 }
 
-// repeat(N, 2, 1) of the same token.
+// repeat(N, 2, 1) of one token.
 TEST_F(Content, ATokenIsRepeatedToTheOpenBatch) {
   Value token = graph.input("token", {DType::float32, {1, 1, 16}});
   EXPECT_EQ(shape(node("Tile", {token, vector({size(x, 0), scalar(2), scalar(1)})})), "[N,2,16]");
   EXPECT_EQ(shape(node("Tile", {x, numbers({2, 1, 3})})), "[2*N,7,48]");
 }
 
-// Pads as the TorchScript exporter computes them: a table turned upside down.
+// Pads as the TorchScript exporter computes them: a table with reversed rows.
 TEST_F(Content, PadsArePutIntoOrder) {
   Value more = node("ConstantOfShape", {numbers({4})},
                     {{"value", Literal::of<int64_t>(std::vector<int64_t>{0}, {1})}});

@@ -66,14 +66,14 @@ OpCase conv(const std::string& name, const Dims& x, const Dims& w, const Conv2d&
   return c;
 }
 
-// Its result's shape.
+// The shape of the result.
 Dims result_of(const OpCase& c) {
   std::vector<Doubles> operands;
   for (const CaseInput& input : c.inputs) operands.push_back(to_doubles(input.value));
   return c.reference(operands)[0].dims;
 }
 
-// With z added to its result and, with `relu`, a ReLU behind it. NaN stays NaN.
+// Adds z to the result and, with `relu`, applies a ReLU. NaN stays NaN.
 OpCase added(OpCase c, bool relu) {
   const Dims y = result_of(c);
   const Reference convolve = c.reference;
@@ -97,7 +97,7 @@ OpCase added(OpCase c, bool relu) {
   return c;
 }
 
-// As a plan has it: behind a ReLU, with the sums of each channel and of its squares.
+// The form in a plan: followed by a ReLU, with the sums of each channel and of its squares.
 OpCase fused(const std::string& name, const Dims& x, const Dims& w, const Conv2d& p, bool bias,
              bool relu, bool statistics) {
   OpCase c = conv(join("fused_", name), x, w, p, bias);
@@ -123,7 +123,7 @@ OpCase fused(const std::string& name, const Dims& x, const Dims& w, const Conv2d
   return c;
 }
 
-// The gradient by x, added to another one: each y spreads over the places of its window.
+// The gradient by x, added to another gradient. Each y spreads over the positions of its window.
 OpCase fused_grad_x(const std::string& name, const Dims& x, const Dims& w, const Dims& y,
                     const Conv2d& p = {}) {
   OpCase c{.name = join("fused_grad_x_", name),
@@ -252,7 +252,7 @@ std::vector<OpCase> conv_cases() {
   return all;
 }
 
-// Every output place gathers the inputs whose window covers it.
+// Every output element gathers the inputs with a window that covers the element.
 Reference naive_transpose(const Conv2d& p, int64_t extra) {
   return [=](const std::vector<Doubles>& in) {
     const Doubles &x = in[0], &w = in[1];
@@ -291,8 +291,7 @@ OpCase transposed(const std::string& name, const Dims& x, const Dims& w, const C
   return c;
 }
 
-// Padding that follows from an attribute: strides and kernels of 2 and 3 leave one row and column
-// too many.
+// Padding from an attribute. Strides and kernels of 2 and 3 leave one row and column too many.
 OpCase padded_by(const std::string& name, Attributes::value_type attribute, const Conv2d& p) {
   OpCase c = transposed(name, {1, 2, 3, 4}, {2, 2, 3, 3}, p);
   std::erase_if(c.attributes, [](const auto& given) { return given.first == "pads"; });
@@ -321,9 +320,9 @@ std::vector<OpCase> transposed_cases() {
   };
 }
 
-// Wherever it comes from: the ReLU must not turn it into 0. On a GPU it may reach further: cuDNN
-// has engines that compute groups as one, with zeros for what a group does not read, and 0 * NaN is
-// NaN.
+// NaN in any operand: the ReLU must not turn NaN into 0. On a GPU, NaN may reach further: some
+// engines of cuDNN compute groups as one, with zeros for values that a group does not read, and 0 *
+// NaN is NaN.
 TEST(FusedConv, KeepsNaN) {
   for (const OpCase& c :
        {added(conv("columns", {2, 3, 4, 5}, {5, 3, 2, 2}, {.stride_h = 2}, true), true),

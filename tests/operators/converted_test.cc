@@ -9,7 +9,7 @@
 namespace lockstep::testing {
 namespace {
 
-// A float that no whole number of the type stands for; C++ leaves it open.
+// A float outside the type's range. C++ leaves the conversion undefined.
 TEST(Converted, StaysInTheTypesRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(converted<uint8_t>(256.F), 255);

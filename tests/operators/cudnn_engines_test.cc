@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which engines cuDNN is asked for, and in which order they are taken, for GPUs that are not here.
+// The engines that cuDNN is asked for, and their order, for GPUs that this machine need not have.
 #include "operators/conv/cudnn_engines.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class CudnnEnginesOf : public ::testing::TestWithParam<const char*> {
   std::optional<CudnnGpu> gpu_;
 };
 
-// 3x3, 64 channels, whole images stay.
+// 3x3, 64 channels, the output as large as the input.
 Convolution usual(DType type, bool tf32 = false) {
   return {.type = type,
           .channels_last = type != DType::float32 || tf32,
@@ -71,7 +71,7 @@ std::string text_of_problem(const Convolution& c) {
               c.bias ? " bias" : "", c.relu ? " ReLU" : "", c.statistics ? " statistics" : "");
 }
 
-// With a ReLU that keeps NaNs cuDNN has one engine only, without tensor cores.
+// For a ReLU that keeps NaN, cuDNN has a single engine, without tensor cores.
 TEST_P(CudnnEnginesOf, TheFirstIsOnTensorCoresWhereTheTypeAsksForThem) {
   for (const Convolution& c : for_tensor_cores()) {
     CudnnEngines engines = ask(c);
@@ -85,7 +85,7 @@ TEST_P(CudnnEnginesOf, TheFirstIsOnTensorCoresWhereTheTypeAsksForThem) {
   }
 }
 
-// Padded channels of so many images would fill the GPU.
+// Padded channels of this many images would fill the GPU.
 TEST_P(CudnnEnginesOf, NoneIsTakenWhoseWorkspaceIsHuge) {
   Convolution c = usual(DType::bfloat16);
   c.x = c.y = {512, 64, 224, 224};
@@ -115,8 +115,8 @@ TEST_P(CudnnEnginesOf, ExactFloat32HasNoneOnTensorCores) {
   }
 }
 
-// Those on tensor cores that cuDNN has for it pad its channels, in a workspace of several times the
-// result's size.
+// cuDNN's tensor-core engines for a depthwise convolution pad its channels, in a workspace of
+// several times the result's size.
 TEST_P(CudnnEnginesOf, ADepthwiseConvolutionTakesNoFallback) {
   for (auto pass : {ConvPass::forward, ConvPass::grad_x, ConvPass::grad_w}) {
     Convolution c = usual(DType::bfloat16);
@@ -145,7 +145,7 @@ TEST_P(CudnnEnginesOf, AnEngineIsFoundByItsName) {
   EXPECT_GT(names.size(), 20u) << "knobs tell the configurations of an engine apart";
   EXPECT_GT(whole, 0);
   EXPECT_EQ(engines.named("9999:1=2"), nullptr);
-  // Asked again, it offers the same in the same order.
+  // A second request offers the same engines in the same order.
   CudnnEngines again = ask(c);
   ASSERT_EQ(again.all().size(), engines.all().size());
   for (std::size_t i = 0; i < again.all().size(); ++i)
@@ -165,7 +165,7 @@ TEST_P(CudnnEnginesOf, AConvolutionSaysWhichEngineItTook) {
   EXPECT_NE(said.find(", then bias, ReLU"), std::string::npos) << said;
   EXPECT_EQ(own.workspace_bytes(), epilogue.workspace_bytes);
   EXPECT_EQ(CudnnConvolution(c, where, epilogue).describe(), said);
-  // Who gives no epilogue gets one engine for everything, be it slow.
+  // Without an epilogue, a single engine does everything, even if it is slow.
   const std::string whole = CudnnConvolution(c, where).describe();
   EXPECT_NE(whole.find(", with bias, ReLU"), std::string::npos) << whole;
   expect_error([&] { own.run(nullptr, {}, nullptr); }, "this plan was made without a GPU");
@@ -176,7 +176,7 @@ TEST_P(CudnnEnginesOf, AKeptEngineIsTaken) {
   EngineChoices choices(folder.path() + "/engines.txt");
   const auto gpu = std::make_shared<const GpuProperties>(gpu_named(GetParam()));
   Convolution c = usual(DType::bfloat16);
-  c.x[0] = c.y[0] = 3;  // a problem of this test alone
+  c.x[0] = c.y[0] = 3;  // a problem that no other test uses
   const std::string taken = ask(c).all().at(7)->name;
   choices.keep(problem_text(c, gpu->name), taken);
   const std::string said = CudnnConvolution(c, {.planned = gpu}, {}, &choices).describe();

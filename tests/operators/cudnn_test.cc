@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuDNN itself says of how convolutions are described to it. That needs the library, and no
-// GPU.
+// cuDNN's verdict on descriptions of convolutions. Requires the library, but no GPU.
 #include "operators/conv/cudnn_convolution.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +63,7 @@ TEST_F(Cudnn, TakesEveryKindTypeAndLayout) {
         }
 }
 
-// An engine reads scales in the type that it sums in. cuDNN keeps them in the type they were set
+// An engine reads scales in the type of its sums. cuDNN keeps scales in the type that they were set
 // in.
 TEST_F(Cudnn, ScalesByFloats) {
   for (const bool adds : {false, true}) {
@@ -81,7 +80,7 @@ TEST_F(Cudnn, ScalesByFloats) {
   }
 }
 
-// What comes behind a convolution too, whatever of it there is.
+// Accepts every combination of operations after the convolution.
 TEST_F(Cudnn, TakesWhatIsDoneWithTheResult) {
   for (Convolution c : convolutions())
     for (DType type : {DType::float32, DType::float16, DType::bfloat16})
@@ -96,7 +95,7 @@ TEST_F(Cudnn, TakesWhatIsDoneWithTheResult) {
       }
 }
 
-// Choices are kept by this text.
+// The text is the key of cached choices.
 TEST_F(Cudnn, TellsApartWhatIsDoneWithTheResult) {
   std::set<std::string> texts;
   for (unsigned what = 0; what < 16; ++what) {
@@ -110,7 +109,7 @@ TEST_F(Cudnn, TellsApartWhatIsDoneWithTheResult) {
   EXPECT_EQ(texts.size(), 16U);
 }
 
-// So that the tests above can fail.
+// Ensures that the tests above can fail.
 TEST_F(Cudnn, RefusesWhatIsNone) {
   Convolution c = convolutions()[0];
   c.y[2] = 9;

@@ -44,7 +44,7 @@ class Dropouts : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Dropouts, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Dropouts, ::testing::ValuesIn(dropout_cases()));
 
-// y of two nodes on ones, in one run.
+// Returns y of two nodes on ones, in one run.
 std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) {
   constexpr int64_t kCount = 40000;
   Graph graph(all_ops(), "draws");

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// y[i, j] = f(a[i, j], b[j]) for b of one dimension less.
+// y[i, j] = f(a[i, j], b[j]), where b has one dimension less.
 Reference by_row(double (*f)(double, double)) {
   return [f](const std::vector<Doubles>& in) {
     Doubles y = in[0];
@@ -39,7 +39,7 @@ double over(double a, double b) { return a / b; }
 
 constexpr bool kMask[] = {true, false, false, true};
 
-// Of -0.5 and 2; a bound itself is within them.
+// Values around -0.5 and 2; a bound itself is in range.
 const std::vector<float> kAroundBounds{-1, -0.5F, 0, 2, 2.5F, std::nanf("")};
 
 Reference elementwise_of_first(double (*f)(double)) {
@@ -50,7 +50,7 @@ Reference elementwise_of_first(double (*f)(double)) {
   };
 }
 
-// Of the first two inputs, whatever the shapes of others.
+// Applies to the first two inputs, for any shapes of the others.
 Reference elementwise_of_two(double (*f)(double, double)) {
   return [f](const std::vector<Doubles>& in) {
     Doubles y = in[0];
@@ -59,7 +59,7 @@ Reference elementwise_of_two(double (*f)(double, double)) {
   };
 }
 
-// Weights with and without a plane, and what is no multiple of what a GPU reads at once.
+// Weights with and without a plane, and sizes that are not a multiple of a GPU's vector width.
 OpCase many_casts(DType to, double tolerance) {
   return {.name = join("of_many_to_", to),
           .type = "Casts",
@@ -73,8 +73,8 @@ OpCase many_casts(DType to, double tolerance) {
           .gradient = false};
 }
 
-// Bytes of several channels, of a table for each or one for all: planes with and without what a GPU
-// reads at once.
+// Bytes of several channels, with a table for each channel or one for all. Planes are and are not a
+// multiple of a GPU's vector width.
 OpCase looked_up(const Dims& dims, bool by_channel) {
   std::vector<uint8_t> bytes;
   for (int64_t i = 0; i < element_count(dims); ++i) bytes.push_back(static_cast<uint8_t>(91 * i));

@@ -44,7 +44,7 @@ class Fill : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Fill, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Fill, ::testing::ValuesIn(fill_cases()));
 
-// The numbers that `initializer` makes for a tensor of these dimensions.
+// The numbers of `initializer` for a tensor of these dimensions.
 std::vector<float> drawn(const Initializer& initializer, const Dims& dims, uint64_t seed = 1,
                          int stream = 0, int threads = 1, uint64_t step = 0) {
   Graph graph(all_ops());

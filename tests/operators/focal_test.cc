@@ -18,7 +18,7 @@ struct Focal {
   bool softmax;
 };
 
-// The formulas as they are published.
+// The published formulas.
 Reference naive_focal(const Focal& of) {
   return [of](const std::vector<Doubles>& in) {
     const Doubles &logits = in[0], &label_of = in[1];
@@ -120,7 +120,7 @@ OpCase with_logits(OpCase c, const std::vector<float>& logits) {
   return c;
 }
 
-// Of logits for which exp() overflows, or 1 - p is 0.
+// Logits for which exp() overflows or 1 - p is 0.
 TEST(FocalLoss, IsExactForSureAndForWrongPredictions) {
   OpCase c = focal_case("sure", {1, 0.25, 2, false}, {1, 1, 1, 4}, 1);
   c.inputs[1] = labels({1, 0, 1, 0}, {1, 1, 1, 4});
@@ -142,7 +142,7 @@ TEST(FocalLoss, IsExactForSureAndForWrongPredictions) {
   EXPECT_EQ((std::vector<float>(4, 0)), focal_slopes(with_logits(soft, sure)));
 }
 
-// A NaN shows in the loss, unless its anchor does not count.
+// A NaN appears in the loss, unless its anchor is ignored.
 TEST(FocalLoss, HidesNoNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (bool softmax : {false, true})
@@ -181,7 +181,7 @@ TEST(FocalLoss, ALabelThatIsNoClassIsNamed) {
                     "' is outside 0..3 (and is not ignored)");
       };
       expect_error([&] { results_on_threads(c, 1); }, why("x1"));
-      expect_error([&] { focal_slopes(c); }, why("x2"));  // behind the loss's gradient
+      expect_error([&] { focal_slopes(c); }, why("x2"));  // from the loss's gradient
     }
 }
 

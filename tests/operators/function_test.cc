@@ -65,7 +65,7 @@ std::vector<OpCase> function_cases() {
   };
   for (OpCase& c : all) {
     if (c.type == "Ceil" || c.type == "Floor" || c.type == "Round") c.gradient = false;
-    // Differences across the jumps of these are no derivative.
+    // A finite difference across a jump of these functions is not a derivative.
     if (c.type == "ThresholdedRelu" || c.type == "Shrink") c.inputs = {random({3, 3}, 5)};
   }
   // Domains: (-1, 1) for the inverse functions, above 1 for Acosh.

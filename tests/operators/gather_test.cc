@@ -7,7 +7,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Rows of a matrix, or columns.
+// Picks rows or columns of a matrix.
 Reference picked(bool rows) {
   return [rows](const std::vector<Doubles>& in) {
     const Doubles &x = in[0], &index = in[1];

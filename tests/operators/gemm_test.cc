@@ -6,7 +6,7 @@
 namespace lockstep::testing {
 namespace {
 
-// alpha * op(A) op(B) + beta * C with C of shape [n] or [m, n] or [1].
+// alpha * op(A) op(B) + beta * C with C of shape [n], [m, n] or [1].
 Reference gemm_reference(bool ta, bool tb, double alpha = 1, double beta = 1) {
   return [=](const std::vector<Doubles>& in) {
     const Doubles &a = in[0], &b = in[1];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of our own operators, spoilt: what laws have to refuse by name.
+// Invalid cases of Lockstep's operators, which shape inference must refuse with an error that names
+// the defect.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 namespace lockstep::testing::hostile {
 
 struct Hostile {
-  std::string name;  // of the case that is spoilt
+  std::string name;  // of the invalid case
   std::function<void(OpCase&)> spoil;
   std::string why;
 };
@@ -24,7 +25,7 @@ inline void PrintTo(const Hostile& hostile, std::ostream* out) {
   *out << hostile.name << ": " << hostile.why;
 }
 
-// The spoilers.
+// Functions that make a case invalid.
 inline auto operand(std::size_t i, CaseInput input) {
   return [=](OpCase& c) { c.inputs.at(i) = input; };
 }
@@ -40,7 +41,7 @@ inline auto outputs(int count) {
 inline CaseInput empty(DType dtype, const Dims& dims) { return given(Literal(dtype, dims)); }
 inline AttributeValue sizes(std::vector<int64_t> list) { return list; }
 
-// The case as a plan of one replica runs it, every buffer between guards.
+// Runs the case as a plan of one replica, with guards around every buffer.
 inline void run(const OpCase& c) {
   const Built built = build(c);
   std::vector<std::string> fetches;

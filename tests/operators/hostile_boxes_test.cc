@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of detectors whose operands do not fit each other.
+// Operators of detectors with operands that do not fit together.
 #include <cmath>
 
 #include "tests/operators/hostile.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step's file may hold beside what our builders make: operators of our own whose operands do
-// not fit each other. Kernels go by one of them; laws refuse the others by name.
+// Contents of a step's file that the builders never write: Lockstep's operators with operands that
+// do not fit together. Kernels rely on one operand; shape inference refuses the others with an
+// error that names the defect.
 #include <gtest/gtest.h>
 
 #include "operators/all.h"
@@ -15,8 +16,8 @@ class HostileOperands : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileOperands, AreRefusedByName) { expect_refused_by_name(GetParam()); }
 
-// Of ONNX's own operators, whose inference looks at shapes alone, those whose kernels read what is
-// not there, or a byte as a bool.
+// ONNX's operators for which ONNX infers shapes alone, although their kernels would read out of
+// bounds or read a byte as a bool.
 TEST(HostileTypes, AreRefusedByName) {
   const auto refused = [](const std::string& type, std::vector<CaseInput> inputs,
                           const std::string& why) {
@@ -34,7 +35,7 @@ TEST(HostileTypes, AreRefusedByName) {
     refused(type, {x}, "its input 0, is float32[2,2], should have at least 3 dimensions");
 }
 
-// A kernel sees sizes only when a plan is made, which is when they may turn out not to fit.
+// A kernel gets sizes only when a plan is made, so a mismatch may appear only then.
 TEST(HostileSizes, AreRefusedWhereAPlanFindsThem) {
   OpCase c = own_operator_case("ReluGrad");
   c.inputs[1] = random({4, 3});

@@ -47,7 +47,7 @@ Reference cross_entropy(const std::string& reduction, double ignored = NAN) {
       total += each[i];
       weight_total += weight;
     }
-    if (reduction == "mean" && weight_total > 0) total /= weight_total;  // of no labels it is 0
+    if (reduction == "mean" && weight_total > 0) total /= weight_total;  // the mean over no labels is 0
     Doubles loss{{}, {total}};
     return std::vector<Doubles>{reduction == "none" ? each : loss, log_prob};
   };
@@ -70,7 +70,7 @@ OpCase loss(const std::string& name, const Dims& scores, std::vector<int64_t> la
   return c;
 }
 
-// The log-probabilities of the labels as they are given: no softmax.
+// The log-probabilities of the labels, without a softmax.
 Reference likelihood(const std::string& reduction, double ignored = NAN) {
   return [=](const std::vector<Doubles>& in) {
     const int64_t c = in[0].dims[1];
@@ -97,7 +97,7 @@ OpCase as_likelihood(OpCase c, const std::string& reduction, double ignored = NA
   return c;
 }
 
-// Losses to which no label adds anything: all are ignored, or their classes weigh nothing. Other
+// Losses without any contributing label: all are ignored, or their classes have weight 0. Other
 // engines divide 0 by 0.
 std::vector<OpCase> of_no_labels() {
   std::vector<OpCase> all;
@@ -176,7 +176,7 @@ class Losses : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Losses, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Losses, ::testing::ValuesIn(loss_cases()));
 
-// Names the first wrong label, on any device.
+// The error names the first wrong label on any device.
 TEST(LossErrors, LabelOutsideTheClassesIsNamed) {
   for (const char* type : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"})
     for (const char* reduction : {"mean", "sum", "none"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of maxima in channel blocks has the bits of that in row-major planes; in bfloat16,
-// those bits rounded once.
+// The gradient of maxima in channel blocks has the bits of the gradient in row-major planes. In
+// bfloat16, the bits are rounded once.
 #include "operators/pool/max_blocks.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,7 @@ struct Windows {
   int64_t kernel = 2, stride = 2, begin = 0, end = 0;
 };
 
-// Few different values, so that many are equal, and some that are no numbers. bfloat16 has them
-// all.
+// Few distinct values, so many are equal, and some NaN. bfloat16 represents all of them exactly.
 std::vector<float> values_of(const TensorDesc& desc, unsigned seed, bool coarse) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -61,7 +60,7 @@ class MaxGrad {
     x.layout = dy.layout = Layout::blocks(block);
     return {.node = node_[0], .in = {dy, x}, .out = {x}, .threads = threads};
   }
-  // Row-major.
+  // Returns the result in row-major order.
   std::vector<float> run(Kernel& kernel, const KernelRequest& request) const {
     return request.in[0].dtype == DType::bfloat16 ? run_in<BFloat16>(kernel, request)
                                                   : run_in<float>(kernel, request);
@@ -92,7 +91,7 @@ class MaxGrad {
 
 constexpr Isa kAllVectors[] = {Isa::portable, Isa::avx2, Isa::avx512};
 
-// In blocks of all sizes, with all vectors, in both precisions.
+// In blocks of all sizes, with all vector widths, in both precisions.
 void expect_gradient_of_planes(const Windows& windows, const Dims& dims) {
   const MaxGrad max(windows, dims);
   const std::vector<float> expected = max.run(*max_of_planes_grad(max.request(1)), max.request(1));

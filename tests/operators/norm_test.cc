@@ -10,7 +10,8 @@
 namespace lockstep::testing {
 namespace {
 
-// Rows of `length` become mean 0 and deviation 1, then scale and bias by position or channel.
+// Normalises rows of `length` to mean 0 and deviation 1, then applies scale and bias by position or
+// channel.
 std::vector<double> normalised(const std::vector<double>& row, double epsilon) {
   double mean = 0, square = 0;
   for (double x : row) mean += x / static_cast<double>(row.size());
@@ -91,7 +92,7 @@ std::vector<OpCase> norm_cases() {
        .attributes = {{"size", int64_t{4}}, {"alpha", 0.7F}, {"beta", 0.5F}, {"bias", 2.0F}},
        .inputs = {random({1, 6, 3})},
        .reference = neighbours(4, 0.7, 0.5, 2),
-       .oracle = false},  // ONNX Runtime takes odd sizes only
+       .oracle = false},  // ONNX Runtime supports only odd sizes
   };
   for (OpCase& c : all) c.tolerance = 1e-4;
   return all;

@@ -29,12 +29,12 @@ Reference momentum(double mu, bool nesterov) {
   };
 }
 
-// An update rule, written once more in double.
+// An update rule, reimplemented in double.
 struct Formula {
   std::string type;
   Attributes attributes;
   std::size_t slots;
-  // The slots become new ones; returns what a parameter loses.
+  // Updates the slots. Returns the decrease of a parameter.
   double (*step)(double number, double rate, double g, double* slots);
   bool decouples = false;
 };
@@ -76,7 +76,7 @@ std::vector<Formula> formulas() {
            }}};
 }
 
-// What holds squares is positive, and a mean's square is below the mean of squares.
+// Slots of squares are positive, and the square of a mean is below the mean of squares.
 CaseInput slot_of(const Formula& formula, std::size_t slot, const Dims& dims, int seed) {
   const std::size_t squares = formula.step == adam ? 1 : 0;
   if (slot == squares) return positive(dims, seed);
@@ -122,8 +122,8 @@ OpCase one_update(const std::string& name, const Formula& formula, CaseInput num
   return c;
 }
 
-// Three parameters, one of many blocks, one empty; each with a factor and a decay of its own.
-// Operands: slots.., params, gradients, rate, number, unless.
+// Three parameters: one of many blocks, one empty; each with its own factor and decay. Operands:
+// slots.., params, gradients, rate, number, unless.
 OpCase many_updates(const std::string& name, const Formula& formula, double t, int64_t unless) {
   const std::vector<Dims> dims{{5000, 3}, {0, 4}, {7}};
   const std::vector<float> factors{1, 1, 2}, decays{0.01F, 0, 0.5F};
@@ -245,7 +245,7 @@ std::vector<OpCase> single_cases() {
   return cases;
 }
 
-// Made when it runs: each test is a process of its own, which makes all tables of its program.
+// Created when the test runs: each test is a process that creates all tables of its program.
 struct LargeCase {
   std::string name;
   std::function<OpCase()> make;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of our own, as a step's file may hold them: each has a case whose operands fit.
+// Lockstep's operators in a step's file: each operator has a case with valid operands.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,7 +21,7 @@ TEST_P(OwnOperators, AreTakenWhereTheirOperandsFit) {
     hostile::run(GetParam());
 }
 
-// The batch is open in a step's file, and a plan knows it.
+// The batch is symbolic in a step's file and known in a plan.
 TEST_P(OwnOperators, AreTakenWithAnOpenBatch) {
   OpCase open = GetParam();
   open.symbolic_batch = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of the filters of 1x1 convolutions in bfloat16 against float64.
+// Compares gradients of the filters of 1x1 convolutions in bfloat16 with float64.
 #include "operators/conv/pointwise/pointwise.h"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,8 @@ ConvolutionCase with_steps(int64_t images, int64_t inputs, int64_t outputs, int6
           .step_across = across};
 }
 
-// One pixel, an odd number of them, images of an odd number; a panel of one block on either side;
-// exactly two chunks, chunks that begin within an image and within a pair; steps; two parts and
-// four.
+// One pixel, odd numbers of pixels and of images; a panel of one block on either side; exactly two
+// chunks, chunks that begin inside an image and inside a pair; strides; two parts and four.
 const ConvolutionCase kCases[] = {
     with_steps(1, 16, 16, 1, 1),         with_steps(3, 32, 16, 1, 1),
     with_steps(1, 32, 48, 7, 7),         with_steps(3, 48, 16, 7, 7),
@@ -43,7 +42,7 @@ const ConvolutionCase kCases[] = {
     with_steps(5, 16, 32, 56, 56),       with_steps(9, 32, 16, 56, 56),
 };
 
-// Its operands are rounded.
+// A convolution with rounded operands.
 Convolution narrow(const ConvolutionCase& c) {
   Convolution convolution(c);
   for (std::vector<float>* values : {&convolution.x, &convolution.dy})
@@ -104,7 +103,7 @@ TEST_F(Pointwise, HaveTheSameBitsOnAnyNumberOfThreads) {
 
 TEST_F(Pointwise, KeepNaN) {
   Convolution convolution = narrow(with_steps(2, 32, 16, 3, 3));
-  convolution.x[9] = NAN;  // of the second channel
+  convolution.x[9] = NAN;  // in the second channel
   const std::vector<float> dw = gradient(convolution, 1);
   for (std::size_t i = 0; i < dw.size(); ++i) EXPECT_EQ(std::isnan(dw[i]), i % 32 == 1) << i;
 }
@@ -120,7 +119,7 @@ TEST_F(Pointwise, AreForMultiplesOfSixteenChannels) {
     EXPECT_EQ(pointwise.wish(request),
               (Layouts{{Layout::blocks(16), Layout::blocks(16)}, {Layout()}}));
     const ChosenKernel kernel = table.choose(request);
-    if (kernel.candidate != "AMX") {  // which goes before it
+    if (kernel.candidate != "AMX") {  // AMX precedes this candidate
       EXPECT_EQ(kernel.candidate, "pointwise") << text_of(kernel.refused);
       EXPECT_EQ(kernel.kernel->describe(), "pointwise, AVX512-BF16");
       EXPECT_EQ(table.wished_layouts(request),

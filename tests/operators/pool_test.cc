@@ -117,7 +117,7 @@ std::vector<OpCase> pool_cases() {
   return all;
 }
 
-// Oneself and one's first equal, and what no number is.
+// A value equal to the first maximum, and NaN.
 TEST(MaxPool, TakesTheFirstOfEqualsAndNaNAboveAll) {
   const float nan = std::nanf("");
   const Literal x = Literal::of<float>(
@@ -140,7 +140,7 @@ TEST(MaxPool, TakesTheFirstOfEqualsAndNaNAboveAll) {
             (std::vector<float>{3, 0, 0, 4, 0, 0, 0, 0, 5, 0, 6, 0, 0, 0, 0, 0}));
 }
 
-// Four windows are done at once where there are four, and the last four overlap others.
+// Four windows are computed at once if there are four; the last four overlap earlier windows.
 TEST(MaxPool, RowsOfPairsHaveAnyLength) {
   const float kinds[] = {1, -2, 3, std::nanf(""), 3, -0.0F, 0, -7, 3, 1};
   for (int64_t out = 1; out < 14; ++out)

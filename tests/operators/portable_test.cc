@@ -10,7 +10,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Names, places and types stay: users of the graph see no difference.
+// Names, positions and types are unchanged, so users of the graph see no difference.
 TEST(Portable, KeepsNamesAndTypes) {
   Graph graph(all_ops());
   const Value boxes = graph.input("boxes", {DType::float32, {1, 5, 4}});

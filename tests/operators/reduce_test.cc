@@ -90,7 +90,7 @@ OpCase by_attribute(const std::string& name, const std::string& type, How how, c
   return c;
 }
 
-// Leaves one dimension of images, rows or neither, of numbers of a type.
+// Keeps one dimension of images, rows or neither, for numbers of a type.
 std::vector<OpCase> sums_by_channel() {
   const std::vector<std::pair<Dims, int64_t>> sums{
       {{5, 3, 3, 7}, 1}, {{3, 8, 4, 4}, 1}, {{9, 4, 12}, 1},   {{2, 1, 3, 3}, 1},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against plain formulas for the common modes; ONNX's own cases and ONNX Runtime cover the others.
+// Compares the common modes with plain formulas. ONNX's cases and ONNX Runtime cover the other
+// modes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ CaseInput floats(std::vector<float> values) {
   return {Literal::of<float>(values, {size}), false, true, false};
 }
 
-// [1, 1, 2, 3] to twice the size; `at(i, n)` says where output i of 2n lies.
+// Doubles the size of [1, 1, 2, 3]. `at(i, n)` gives the source position of output i of 2n.
 Reference bilinear(double (*at)(int, int)) {
   return [at](const std::vector<Doubles>& in) {
     Doubles y{{1, 1, 4, 6}, {}};

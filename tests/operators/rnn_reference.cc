@@ -28,7 +28,7 @@ class Naive {
       const Curve curve = !usual                        ? how.curves[k]
                           : i == 0 && how.cell != "RNN" ? Curve(sigmoid)
                                                         : Curve(hyperbolic_tangent);
-      if (how.cell == "LSTM" && i == 2)  // of the cell's value, as ONNX Runtime
+      if (how.cell == "LSTM" && i == 2)  // depends on the cell's new state, as in ONNX Runtime
         curves_.push_back(curve);
       else
         curves_.push_back(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent operators as ONNX describes them, example by example, number by number.
+// Recurrent operators as ONNX describes them, computed example by example and number by number.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ struct NaiveRecurrence {
   double clip = std::numeric_limits<double>::infinity();
   bool input_forget = false;
   bool linear_before_reset = false;
-  std::vector<Curve> curves = {};  // of all directions; none: Sigmoid and Tanh
+  std::vector<Curve> curves = {};  // of all directions; empty: Sigmoid and Tanh
 };
 
-// Computes Y, Y_h and, of an LSTM, Y_c; operands are ONNX's, omitted ones empty.
+// Computes Y, Y_h and, for an LSTM, Y_c. Operands are ONNX's; omitted operands are empty.
 Reference naive_recurrence(const NaiveRecurrence& how);
 
 }  // namespace lockstep::testing

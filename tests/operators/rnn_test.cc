@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent operators: ONNX's, and the forms for training, which have every attribute.
+// Recurrent operators: ONNX's operators, and the training forms, which set every attribute.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ struct RecurrentSize {
   int64_t steps = 4, batch = 3, inputs = 3, hidden = 5;
 };
 
-// A case of one cell, with all of its operands but lengths.
+// A case of one cell with all of its operands except lengths.
 OpCase recurrent_case(const std::string& name, const NaiveRecurrence& how,
                       const RecurrentSize& size = {}) {
   const auto [T, N, I, H] = size;
@@ -53,7 +53,7 @@ OpCase recurrent_case(const std::string& name, const NaiveRecurrence& how,
   if (how.linear_before_reset) c.attributes.push_back({"linear_before_reset", int64_t{1}});
   c.reference = naive_recurrence(how);
   c.tolerance = 1e-5;
-  c.oracle = !first;  // ONNX Runtime lacks that layout
+  c.oracle = !first;  // ONNX Runtime lacks this layout
   return c;
 }
 
@@ -70,7 +70,7 @@ OpCase without(OpCase c, std::vector<std::size_t> operands) {
   return c;
 }
 
-// The same node as a step has it.
+// The training form of the case.
 OpCase training_form(OpCase c) {
   const Cell cell = cell_of(c.type);
   c.loss_outputs = c.outputs;
@@ -116,7 +116,7 @@ std::vector<OpCase> option_cases() {
     }
   for (const std::string cell : {"RNN", "GRU", "LSTM"}) {
     OpCase c = recurrent_case("clip", {.cell = cell, .clip = 0.75});
-    c.gradient = false;  // some of so many sums are at the limit, where there is no slope
+    c.gradient = false;  // some of the many sums are at the limit, where no slope exists
     all.push_back(c);
     for (double clip : {0.2, 0.45})
       all.push_back(training_form(
@@ -138,12 +138,12 @@ std::vector<OpCase> sized_cases() {
       all.push_back(c);
     }
   OpCase empty = with_lengths(recurrent_case("some_empty", {.cell = "LSTM"}), {0, 4, 0});
-  empty.oracle = false;  // ONNX leaves the last state of an empty sequence open
+  empty.oracle = false;  // ONNX leaves the last state of an empty sequence undefined
   all.push_back(empty);
   return all;
 }
 
-// f, with the activation's name and its parameters.
+// f with the activation's name and its parameters.
 struct Named {
   const char* name;
   Curve curve;
@@ -228,7 +228,7 @@ TEST(Recurrent, VectorsChangeNoBit) {
     }
 }
 
-// Only the gradients that somebody wants are made.
+// Only requested gradients are computed.
 TEST(Recurrent, UnwantedGradientsAreOmitted) {
   Graph graph(all_ops());
   const Value x = graph.input("x", {DType::float32, {3, "N", 2}});
@@ -256,7 +256,7 @@ struct Refused {
   std::string why;
 };
 
-// As a file may have them.
+// Errors of operands that a file may contain.
 TEST(RecurrentErrors, AreNamed) {
   const auto operand = [](std::size_t i, CaseInput input) {
     return [=](OpCase& c) { c.inputs.at(i) = input; };

@@ -30,7 +30,7 @@ Attributes attributes_of(const Align& a) {
   return attributes;
 }
 
-// One bin of one channel, point by point.
+// Computes one bin of one channel, point by point.
 double naive_bin(const Align& a, const double* plane, int64_t h, int64_t w, const double* box,
                  int64_t i, int64_t j) {
   const double offset = a.half_pixel ? 0.5 : 0;
@@ -60,7 +60,7 @@ double naive_bin(const Align& a, const double* plane, int64_t h, int64_t w, cons
       const auto y0 = static_cast<int64_t>(y), x0 = static_cast<int64_t>(x);
       const double ly = y - static_cast<double>(y0), lx = x - static_cast<double>(x0);
       for (const int64_t down : {0, 1})
-        for (const int64_t right : {0, 1}) {  // at the edge a place counts once more, by 0
+        for (const int64_t right : {0, 1}) {  // at the edge, a position also counts with weight 0
           const double weight = (down ? ly : 1 - ly) * (right ? lx : 1 - lx);
           const double part =
               weight * plane[std::min(y0 + down, h - 1) * w + std::min(x0 + right, w - 1)];
@@ -140,7 +140,7 @@ OpCase multilevel_case(const std::string& name, const std::vector<Dims>& maps,
   return c;
 }
 
-// Bins of whole places; x2 and y2 are inside the box.
+// Bins of whole positions; x2 and y2 are inside the box.
 OpCase pool_case(const std::string& name, const Dims& dims,
                  const std::vector<std::vector<float>>& rois, int64_t height, int64_t width,
                  float scale) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoI pooling of boxes that no trained network makes, of bad indices, and on several threads.
+// RoI pooling of arbitrary boxes, of bad indices, and on several threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,7 +75,8 @@ TEST(RoiPoolingErrors, OperandsThatDoNotFitAreNamed) {
       "its input 1, is float32[1,4]");
 }
 
-// Boxes of an untrained network: nothing hangs, reads outside, or sets another RoI's bins.
+// Boxes of an untrained network: pooling terminates, reads only inside the map, and leaves other
+// RoIs' bins alone.
 TEST(RoiPoolingOfNonsense, IsZeroWhereNothingIsOnTheMap) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   const std::vector<std::vector<float>> boxes{
@@ -103,7 +104,7 @@ TEST(RoiPoolingOfNonsense, IsZeroWhereNothingIsOnTheMap) {
     EXPECT_TRUE(std::isfinite(value));
 }
 
-// A maximum of a NaN or an infinity, and a mean, are what arithmetic makes of them.
+// A maximum or mean with a NaN or an infinity follows the rules of arithmetic.
 TEST(RoiPoolingOfNonsense, TakesAnyFeatures) {
   OpCase c = align_case("infinite", {1, 1, 2, 2}, {{0, 0, 4, 4}}, {0}, {.height = 1, .width = 1});
   const float inf = std::numeric_limits<float>::infinity();
@@ -114,7 +115,7 @@ TEST(RoiPoolingOfNonsense, TakesAnyFeatures) {
   EXPECT_EQ(to_doubles(results(c)[0])[0], -inf);
 }
 
-// Many RoIs over the same places of many channels, and their gradients.
+// Many RoIs at the same positions of many channels, and their gradients.
 TEST(RoiPoolingThreads, DoNotChangeABit) {
   std::vector<std::vector<float>> boxes, pooled;
   std::vector<int64_t> images, levels;

@@ -22,7 +22,7 @@ std::vector<OpCase> align_cases() {
       align_case("many_channels", {1, 21, 5, 4}, {{1, 1, 7, 8}}, {0}, {.height = 3}),
       align_case("one_place", {1, 1, 1, 1}, {{0, 0, 2, 2}, {0.2F, 0.3F, 0.9F, 1}}, {0, 0}, {}),
       align_case("a_line", {1, 2, 1, 7}, {{0, 0, 9, 2}}, {0}, {.ratio = 0}),
-      // At least a pixel, if not half_pixel.
+      // At least one pixel without half_pixel.
       align_case("tiny", {1, 1, 4, 4}, {{3, 3, 3.1F, 3.1F}}, {0}, {.half_pixel = false}),
       align_case("no_channels", {1, 0, 4, 4}, {{0, 0, 4, 4}}, {0}, {}),
       align_case("max_one_point", {2, 1, 4, 5}, boxes, images, {.ratio = 1, .max = true}),
@@ -30,7 +30,7 @@ std::vector<OpCase> align_cases() {
   OpCase open = align_case("batch", {3, 2, 4, 5}, {boxes[0], boxes[1], boxes[3]}, {2, 0, 1}, {});
   open.symbolic_batch = true;
   all.push_back(open);
-  // What other engines refuse or hang on.
+  // Cases that other engines refuse, or that make them hang.
   std::vector<OpCase> alone{
       align_case("no_rois", {1, 2, 4, 4}, {}, {}, {}),
       align_case("nothing", {1, 2, 0, 4}, {{0, 0, 4, 4}}, {0}, {}),
@@ -52,7 +52,7 @@ std::vector<OpCase> multilevel_cases() {
       multilevel_case("three", maps, boxes, {0, 1, 1, 0, 1}, {0, 1, -1, 2, 0}),
       multilevel_case("by_size", maps, boxes, {0, 1, 1, 0, 1}, {2, 1, 0, 0, 1}, {.ratio = 0}),
       multilevel_case("one_level", {{1, 9, 4, 4}}, {{1, 1, 6, 7}}, {0}, {0}, {.half_pixel = false}),
-      // No image is looked up for an empty place.
+      // No image is looked up for an empty row.
       multilevel_case("empty_places", maps, {boxes[0], boxes[1]}, {-7, 99}, {-1, -1}),
       multilevel_case("no_rois", maps, {}, {}, {})};
   OpCase open = multilevel_case("batch", maps, {boxes[0], boxes[3]}, {1, 0}, {1, 0});

@@ -217,8 +217,8 @@ class Shapes : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Shapes, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Shapes, ::testing::ValuesIn(shape_cases()));
 
-// A parameter repeated as often as the batch is long, whatever its length: y = tile(token) * x, so
-// the token's gradient is the sum of x over the batch.
+// A parameter repeated along the batch, for any batch size: y = tile(token) * x, so the token's
+// gradient is the sum of x over the batch.
 TEST(Tile, AnOpenNumberOfRepeatsIsSummedOver) {
   Graph graph(all_ops(), "open");
   const Value x = graph.input("x", {DType::float32, {"N", 3}});

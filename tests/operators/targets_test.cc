@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnchorTargets and ProposalTargets against their definitions (tests/support/naive_targets.h).
+// Compares AnchorTargets and ProposalTargets with their definitions
+// (tests/support/naive_targets.h).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +17,8 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
-// Two images: objects, ties, a crowd region, an empty place, boxes that are none; then no object.
+// Two images. The first has objects, ties, a crowd region, an empty row and invalid boxes; the
+// second has no object.
 TargetOperands mixed_truth() {
   return {of_floats({2,  2,    14, 14, 10, 6,  30, 26,        3, 20, 9,     27,         //
                      5,  5,    20, 20, 0,  0,  40, 40,        8, 8,  8,     30,         //
@@ -109,7 +111,7 @@ std::vector<OpCase> anchor_cases() {
   return cases;
 }
 
-// Proposals over the same two images, with boxes that are none and sources that repeat.
+// Proposals over the same two images, with invalid boxes and repeated sources.
 CaseInput mixed_proposals() {
   return of_floats({2,  2,  14, 14,   3,  2,      14, 15,    10, 6, 28, 26, 12, 8,  30, 30,  //
                     3,  20, 8,  27,   5,  6,      19, 20,    6,  6, 20, 20, 0,  0,  40, 40,  //
@@ -179,9 +181,9 @@ TEST_P(Targets, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Anchors, Targets, ::testing::ValuesIn(anchor_cases()));
 INSTANTIATE_TEST_SUITE_P(Proposals, Targets, ::testing::ValuesIn(proposal_cases()));
 
-// -- larger ones
+// -- larger cases
 
-// Boxes of random places and sizes in a picture, corners whole.
+// Random boxes in a picture with integer corners.
 std::vector<float> boxes_in(int64_t count, float height, float width, uint64_t stream) {
   PhiloxSequence random(3, stream);
   std::vector<float> boxes;

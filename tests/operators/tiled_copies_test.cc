@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row-major filters of which an update writes copies in tiles, and whose gradients lie in tiles:
-// the bits of an update of which all is row-major.
+// Row-major filters with copies in tiles that an update writes, and with gradients in tiles. The
+// bits equal an entirely row-major update.
 #include <gtest/gtest.h>
 
 #include "operators/elementwise/casts.h"
@@ -10,8 +10,8 @@
 namespace lockstep::testing {
 namespace {
 
-// A vector; filters of 1x1 and larger, of a single column of tiles, of a plane that is more than an
-// update goes through at once; and, for tiles of 8, one whose outputs 16 does not divide.
+// A vector; filters of 1x1 and larger, with a single column of tiles, and with a plane larger than
+// an update's chunk; for tiles of 8, a filter with a number of outputs that 16 does not divide.
 const std::vector<Dims> kTrained{{7},          {32, 320, 1, 1}, {64, 32, 3, 3}, {32, 32, 2, 7},
                                  {3, 5, 1, 1}, {32, 32, 17, 16}};
 const Dims kSmallTiled{40, 24, 3, 3};
@@ -44,7 +44,7 @@ UpdateOfMany row_major_updates(const std::vector<Dims>& parameters, DType type) 
   return updates;
 }
 
-// Each filter that fits has a copy in `copied` and a row-major one.
+// Each filter that fits has a copy in `copied` and a row-major copy.
 void expect_bits_of_rows(const FilterTiles& gradient, const FilterTiles& copied, DType type,
                          int threads) {
   SCOPED_TRACE(join("gradient ", text_of(gradient), ", copies ", text_of(copied), " of ", type,

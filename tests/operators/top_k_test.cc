@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK beside a full sort, in the order that it promises: the best first, equal ones by index, NaN
-// last.
+// Compares TopK with a full sort in TopK's order: best first, ties by index, NaN last.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +70,7 @@ std::vector<T> mixed_numbers(int64_t count, uint64_t seed) {
     else
       value = static_cast<T>((static_cast<int64_t>(random.below(1 << 30)) - (1 << 29)) *
                              (sizeof(T) == 8 ? 9876543210 : 1));
-    // Half of them meet others, some are at the ends of their type.
+    // Half of the values have ties; some are the limits of their type.
     const auto kind = random.below(20);
     if (kind < 10) value = static_cast<T>(static_cast<int64_t>(random.below(9)) - 4);
     if (kind == 10) value = std::numeric_limits<T>::lowest();

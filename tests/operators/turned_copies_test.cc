@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters in tiles that an update writes a second time, in turned ones.
+// Filters in tiles, of which an update writes a second copy in transposed tiles.
 #include <gtest/gtest.h>
 
 #include "tests/support/threads.h"
@@ -8,8 +8,8 @@
 namespace lockstep::testing {
 namespace {
 
-// Beside parameters whose sizes no tile divides; in all, several threads' worth of elements. In
-// tiles of 8 the last filter ends within a piece of an update.
+// Parameters include sizes that no tile divides, and have enough elements for several threads. In
+// tiles of 8, the last filter ends inside an update's chunk.
 const std::vector<Dims> kParameters{{7},  {64, 128, 3, 1}, {3, 5, 1, 1}, {128, 320, 1, 1},
                                     {11}, {16, 80, 3, 3}};
 const std::vector<int64_t> kFilters{1, 3, 5};

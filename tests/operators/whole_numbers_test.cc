@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole numbers at the ends of their range: they wrap around on every device, and no division ends
-// the process.
+// Integers at the limits of their range wrap around on every device, and no division crashes the
+// process.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -70,7 +70,7 @@ TYPED_TEST(WholeNumbers, AreNotDividedByZero) {
   EXPECT_EQ(result_of<T>("Mod", by_zero), (std::vector{T(0), T(0)}));
 }
 
-// As int a product of 16 bits may be too large.
+// A product of 16-bit numbers may overflow an int.
 TEST(NarrowWholeNumbers, WrapAround) {
   EXPECT_EQ(result_of<uint16_t>("Mul", {numbers<uint16_t>({65535}), numbers<uint16_t>({65535})}),
             std::vector{uint16_t{1}});
@@ -84,7 +84,7 @@ TEST(NarrowWholeNumbers, TheMeanOfTooManyIsRefused) {
                "the mean of 256 operands is not supported for uint8");
 }
 
-// Such sizes are computed where a graph is built.
+// The builder of a graph computes sizes with these operators.
 TEST(KnownNumbers, WrapAroundToo) {
   const auto known = [](int64_t value) { return fixed({value}); };
   const auto of = [&](const char* type, int64_t a, int64_t b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winograd's convolutions against oneDNN's direct ones, and both against float64.
+// Compares Winograd convolutions with oneDNN's direct convolutions, and both with float64.
 #include "operators/conv/winograd/winograd.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace lockstep::testing {
 namespace {
 
-// As a processor with sixteen lanes has them.
+// The transforms of a processor with sixteen lanes.
 struct Sixteen {
   struct Vector {
     float lane[16];
@@ -89,8 +89,8 @@ ConvolutionCase with_bias_and_addition(ConvolutionCase c) {
   return c;
 }
 
-// Of 3x3 windows. Odd sizes, padding of all kinds, tiles that end beyond the image, one tile, more
-// tiles than are worked on at once, and more filters.
+// 3x3 windows. Odd sizes, all kinds of padding, tiles that extend beyond the image, a single tile,
+// more tiles than one batch of work, and more filters than one batch.
 const ConvolutionCase kCases[] = {
     {2, 32, 32, 8, 8},
     {1, 32, 64, 7, 9, 1, 1, 1, 1, true},
@@ -126,7 +126,7 @@ TEST(Winograd, RoundsLittleMoreThanADirectConvolution) {
       const std::vector<double> exact = convolution.exact(pass);
       const KernelRequest plain = convolution.request(pass, 1, 1);
       const auto direct = direct_kernels.choose(plain).kernel;
-      // Where few products are added, a direct convolution is nearly exact.
+      // With few products per sum, a direct convolution is nearly exact.
       const double allowed = 5e-7 + 5 * error_of(convolution.run(*direct, plain, pass), exact);
       for (const winograd::Loops* loops : usable_loops())
         for (int block : {loops->lanes(), 32}) {
@@ -157,12 +157,13 @@ void expect_the_same_bits(const ConvolutionCase& c) {
 
 TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
   expect_the_same_bits(with_bias_and_addition({1, 32, 32, 61, 57, 1, 0, 1, 2, false, true}));
-  // In slices, unless there are more threads; forward, the second has two turns with one thread.
+  // In slices, unless there are more threads. Forward, one thread processes the second slice in two
+  // passes.
   expect_the_same_bits(with_bias_and_addition({1, 192, 224, 10, 7, 1, 0, 1, 2, false, true}));
   expect_the_same_bits(with_bias_and_addition({1, 1152, 32, 23, 24, 1, 1, 1, 1, false, true}));
 }
 
-// Gradients that are written past the caches, which need whole vectors of memory, or not.
+// Gradients may bypass the caches, which needs whole vectors of memory, or may not.
 TEST(Winograd, GradientsOfFiltersMayPassCaches) {
   constexpr int64_t kInputs = 48, kOutputs = 64, kFloats = 9 * kInputs * kOutputs;
   constexpr int64_t kStride = kInputs * kOutputs + 16;
@@ -190,7 +191,7 @@ TEST(Winograd, KeepsNaN) {
   ConvolutionCase added{1, 32, 32, 8, 8, 1, 1, 1, 1, false, true};
   added.addition = true;
   Convolution convolution(added);
-  convolution.x[9] = NAN;  // of the second row
+  convolution.x[9] = NAN;  // in the second row
   convolution.z[7 * 8 + 7] = NAN;
   const winograd::Loops& loops = kSixteen;
   const KernelRequest request = convolution.request(Pass::forward, loops.lanes(), 1);

@@ -8,7 +8,7 @@
 namespace lockstep::testing {
 namespace {
 
-// As large as what a rank's replicas save.
+// As large as the data that a rank's replicas save.
 TEST(Agree, TextsMayBeLongIfTheirReaderExpectsThem) {
   run_ranks(2, [](Comm& comm) {
     const std::string mine(kLongestText + 1, comm.rank() == 0 ? 'a' : 'b');

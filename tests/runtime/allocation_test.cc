@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step makes no heap allocation after the first. Every allocation function of the process is
-// replaced by one that counts; what oneDNN allocates inside its own calls (it copies the argument
-// list of a primitive into a map) is counted apart, by the address of the caller.
+// A step makes no heap allocation after the first step. Counting versions replace every allocation
+// function of the process. oneDNN's allocations inside its calls (it copies the argument list of a
+// primitive into a map) are counted separately, by the address of the caller.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -140,7 +140,7 @@ TEST(Allocation, AStepOfAnMlpMakesNone) {
   expect_no_allocation(small_of_side(6, {.precision = DType::bfloat16}), 8, 5, {1, 6, 6}, 1);
 }
 
-// Windows move over a batch, and other plans' arenas move.
+// Slices move over a batch, and the arenas of other plans move.
 TEST(Allocation, ASweepOverAResidentBatchMakesNone) {
   DataParallelOptions options{.replicas = 2, .scope = "cpu"};
   options.resident = {{"data", "label"}, {}, {4, 32, 1}};
@@ -164,7 +164,7 @@ TEST(Allocation, ASweepOverAResidentBatchMakesNone) {
   EXPECT_EQ(ours, 0) << "allocations of Lockstep in 12 steps";
 }
 
-// Sizes in an order in which arenas grow and move, then again.
+// Sizes in an order in which arenas grow and move, then the order again.
 TEST(Allocation, StepsOfSeveralImageSizesMakeNone) {
   std::vector<TrainingModel> models;
   for (int64_t side : {6, 9, 12}) models.push_back(small_of_side(side, {.replicas = 2}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images that are fed as bytes: a plan normalises them in one pass, with the bits of the nodes that
-// the step has, and of a batch that was normalised before it was fed.
+// Images fed as bytes: a plan normalises them in one pass. The bits equal the nodes of the step,
+// and equal a batch that was normalised before it was fed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ TEST(ByteImages, TrainToTheBitsOfNormalisedFloats) {
         single.fused = false;
         const StateValues state = bytes.trained(0, 3);
         EXPECT_TRUE(state == floats.trained(0, 3));
-        if (precision == DType::float32) {  // other fusions round less on 16 bits
+        if (precision == DType::float32) {  // other fusions reduce the rounding to 16 bits
           EXPECT_TRUE(state == ByteTraining(true, single).trained(0, 3)) << "single nodes";
         }
         ByteTraining resumed(true, run);
@@ -164,7 +164,7 @@ TEST(ByteImages, OfAnotherTypeAreRefused) {
   EXPECT_THROW(build_data_parallel_model(all_ops(), network, MomentumSgd{}, {}), Error);
 }
 
-// -- which nodes become a table
+// -- nodes that become a table
 
 class BytePlans : public ::testing::Test {
  protected:
@@ -177,7 +177,7 @@ class BytePlans : public ::testing::Test {
   Value of(const char* type, Value a, Value b) {
     return graph_.add_value({.type = type, .inputs = {a, b}}, join("v", number_++));
   }
-  // Types of the plan's steps; the result has the bits of the nodes alone.
+  // Returns the types of the plan's steps. Expects the bits of the separate nodes.
   std::map<std::string, int> steps(const Value bytes, const std::vector<Value>& results) {
     for (const Value result : results) graph_.output(result);
     std::map<std::string, int> types;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Casts to float32 and the sums behind them, which leave one dimension, become one node: gradients
-// of biases in 16 bits. The bits are those of two nodes.
+// A cast to float32 and a sum over all but one dimension become one node: gradients of biases in 16
+// bits. The bits equal the two nodes.
 #include <gtest/gtest.h>
 
 #include "builders/net/layers.h"
@@ -17,7 +17,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Channels that fill blocks, that pad them and that stay row-major; odd planes.
+// Channels that fill blocks, need padding or stay row-major; odd planes.
 void with_biases(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 3, 11, 9}});
   int64_t number = 0;
@@ -31,7 +31,7 @@ void with_biases(Net& net) {
 
 struct Stepped {
   StateValues state;
-  std::map<std::string, int> steps;  // how many of each type
+  std::map<std::string, int> steps;  // the count of each type
   std::string plan;
 };
 
@@ -53,8 +53,7 @@ Stepped stepped(DType precision, int replicas, int threads, bool fused, bool lay
   return result;
 }
 
-// Gradients of filters, which are oneDNN's, depend on the number of threads where there are vectors
-// of 16.
+// oneDNN's gradients of filters depend on the number of threads if vectors have 16 floats.
 TEST(ChannelSumFusion, GivesTheBitsOfSingleNodes) {
   for (const DType precision : {DType::bfloat16, DType::float16})
     for (const auto& [replicas, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}, {2, 2}})
@@ -81,14 +80,14 @@ TEST(ChannelSumFusion, FindsNoneInFloat32) {
   EXPECT_EQ(result.steps["ReduceSum"], 6);
 }
 
-// A cast and a sum, with one thing changed.
+// A cast and a sum with one property changed.
 struct Pair {
   Dims dims{2, 3, 4, 4};
   std::vector<int64_t> axes{0, 2, 3};
   bool keep_dims = false, known_axes = true, has_other_reader = false, is_seen = false;
   DType from = DType::bfloat16, to = DType::float32;
 
-  // The axis that is left, -1 if the two stay, and how many casts there are.
+  // Returns the remaining axis, or -1 if the two nodes stay, and the number of casts.
   std::pair<int64_t, int> fused() const {
     Graph graph(all_ops(), "net");
     const Value x = graph.input("x", {from, to_shape(dims)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a session as a file: it goes on with the same bits, or what is wrong is named.
+// A session's state as a file: training continues with the same bits, or an error names the defect.
 #include "runtime/state/checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ TEST(Checkpoint, OfAnySizeIsPassedToOtherProcesses) {
   EXPECT_GT(std::filesystem::file_size(folder / "c"), kLongestText * 2);
 }
 
-// Waiting gradients are a sum over the replicas that made them: for another number they would be
-// wrong.
+// Deferred gradients are a sum over the replicas that made them. They would be wrong for another
+// number of replicas.
 TEST(Checkpoint, GivesWaitingGradientsToAsManyReplicasAlone) {
   TemporaryFolder folder;
   const auto model_of = [](int replicas) {
@@ -138,7 +138,7 @@ TEST(Checkpoint, OfAnotherModelIsRefusedWhole) {
   EXPECT_TRUE(session.save() == before);
 }
 
-// Of this and 999 others, drawn over the whole file and over its header.
+// This bit and 999 other bits, spread over the whole file and over its header.
 TEST(Checkpoint, EachOfAThousandFlippedBitsIsNamed) {
   TemporaryFolder folder;
   const TrainingModel model = small_mlp(2);
@@ -157,15 +157,15 @@ TEST(Checkpoint, EachOfAThousandFlippedBitsIsNamed) {
     const auto bit = static_cast<std::size_t>(random.below(static_cast<int64_t>(8 * reach)));
     std::string text = whole;
     text[bit / 8] = static_cast<char>(text[bit / 8] ^ 1 << bit % 8);
-    std::ofstream(folder / "flipped", std::ios::binary) << text;  // write_file would sync
+    std::ofstream(folder / "flipped", std::ios::binary) << text;  // faster than write_file, which syncs
     EXPECT_THROW(load_checkpoint(session, folder / "flipped"), Damaged) << "bit " << bit;
   }
   EXPECT_TRUE(session.save() == before);
   EXPECT_EQ(load_checkpoint(session, folder / "c").at("steps"), "3");
 }
 
-// The file's own name never leads to anything but a whole checkpoint, nor does a failed save cost
-// one.
+// The file's name always refers to a complete checkpoint, and a failed save keeps the old
+// checkpoint.
 TEST(Checkpoint, TheOneBeforeIsKept) {
   TemporaryFolder folder;
   const TrainingModel model = small_mlp(1);
@@ -193,7 +193,7 @@ TEST(Checkpoint, TheOneBeforeIsKept) {
   EXPECT_FALSE(std::filesystem::exists(path + ".next"));
 }
 
-// With another metadata object in place of the file's.
+// Replaces the file's metadata object by `metadata`.
 std::string with_metadata(const std::string& text, const std::string& metadata) {
   uint64_t length = 0;
   std::memcpy(&length, text.data(), sizeof length);
@@ -230,7 +230,8 @@ TEST(Checkpoint, SaysItsFormat) {
   expect_error([&] { load_checkpoint(session, folder / "w"); }, "/w", "'lockstep checkpoint 3'");
 }
 
-// A mask is infinite by intent, a gradient that waits may be for a step; a momentum never is.
+// A mask may be infinite, and a deferred gradient may be infinite for one step. A momentum never
+// may.
 TEST(Checkpoint, OfNumbersThatAreNoneIsNamed) {
   TemporaryFolder folder;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -261,7 +262,7 @@ TEST(Checkpoint, OfNumbersThatAreNoneIsNamed) {
   expect_error(load, "/c", "'fc1_w_momentum' is inf at [0,0]");
 }
 
-// Names that a file would take for something else.
+// Names that a file would read as something else.
 TEST(Checkpoint, RefusesNamesThatItCouldNotStore) {
   TemporaryFolder folder;
   const auto with = [](const std::vector<std::string>& names) {

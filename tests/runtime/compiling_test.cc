@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No code is compiled within a step: where memory ends, that is said before the first one.
-// Libraries keep their code, so each test needs a process of its own, as ctest gives it.
+// No code is compiled within a step. If memory for code runs out, an error comes before the first
+// step. Libraries keep their code, so each test needs a separate process, as ctest provides.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -23,7 +23,7 @@ int dnnl_sgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t
 namespace lockstep::testing {
 namespace {
 
-// Bytes of code that libraries have compiled.
+// The number of bytes of code that libraries have compiled.
 int64_t compiled_bytes() {
   std::ifstream maps("/proc/self/maps");
   int64_t bytes = 0;
@@ -40,7 +40,7 @@ int64_t compiled_bytes() {
   return bytes;
 }
 
-// Whatever a product's sizes are: where memory ends, that is said before the first step.
+// For any size of a product: if memory runs out, an error comes before the first step.
 TEST(Compiling, AProductIsWholeWhenItsKernelIsPrepared) {
   const TrainingModel model = small_mlp(1);
   Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
@@ -86,8 +86,8 @@ TrainingModel small(const ModelFn& network, DType precision = DType::float32) {
                                    {.scope = "cpu", .precision = precision});
 }
 
-// Without a layer that would prepare products for the convolutions, too. The gradient of the data
-// is that of the second one.
+// Without a layer that would also prepare products for the convolutions. The gradient of the data
+// is the second convolution's.
 ModelFn grouped(int64_t groups, int64_t channels) {
   return [=](Net& net) {
     Value x = net.input("data", {DType::float32, {"N", channels, 8, 8}});
@@ -97,7 +97,7 @@ ModelFn grouped(int64_t groups, int64_t channels) {
   };
 }
 
-// Rows of a picture are the steps.
+// A picture's rows are time steps.
 void recurrent(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
   x = reshape(net.graph, x, {0, 6, 6}, "rows");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions that add another tensor and end in a ReLU: which of them are fused, and that steps
-// then have the bits of the nodes that they stand for, by every kernel that a CPU has for them.
+// Convolutions that add another tensor and end in a ReLU: the fused nodes, and equal bits of fused
+// and separate nodes for every convolution kernel of a CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +29,9 @@ namespace {
 
 const Dims kScene{3, 20, 17};
 
-// Without batch norms: a 3x3 convolution of Winograd's, one by columns, one with a stride, one in
-// groups; a sum before a ReLU, one that is read twice, one of two convolutions, one behind a ReLU.
+// Without batch norms: a 3x3 convolution for Winograd, a convolution by im2col, a strided
+// convolution, a grouped convolution; a sum before a ReLU, a sum with two readers, a sum of two
+// convolutions, a sum after a ReLU.
 void residual_network(Net& net) {
   Graph& graph = net.graph;
   const auto layer = [&](Value in, int64_t channels, const ConvLayer& options, const char* name) {
@@ -62,7 +63,7 @@ struct ResidualRun {
   StateValues state;
   std::string plan;
   std::map<std::string, int> steps;
-  std::multiset<std::string> kernels;  // of convolutions, without what is done with their results
+  std::multiset<std::string> kernels;  // of convolutions, without the fused operations
 };
 
 // "FusedConv" by "columns, AVX-512, bias, addition" is a "Conv columns".
@@ -107,7 +108,7 @@ TEST_P(ConvolutionFusionOf, GivesTheBitsOfSingleNodes) {
     EXPECT_TRUE(fused.state == single.state) << fused.plan;
     return;
   }
-  // Where kernels for AVX-512 are, what is added may lie in blocks that another kernel takes.
+  // With kernels for AVX-512, the addend may be in blocks that another kernel reads.
   EXPECT_TRUE(way.on_queues) << fused.plan << single.plan;
   for (const auto& [name, value] : single.state)
     if (value.dtype() == DType::float32)
@@ -132,10 +133,10 @@ TEST(ConvolutionFusion, IsInThePlanWithItsReason) {
   ResidualRun fused = residual_run({}), single = residual_run({.fused = false});
   EXPECT_EQ(single.steps["Relu"], 7);
   EXPECT_EQ(single.steps["Add"], 4);
-  EXPECT_EQ(fused.steps["Relu"], 1) << fused.plan;  // of the sum that is read twice
-  EXPECT_EQ(fused.steps["Add"], 1);                 // behind a ReLU
+  EXPECT_EQ(fused.steps["Relu"], 1) << fused.plan;  // after the sum with two readers
+  EXPECT_EQ(fused.steps["Add"], 1);                 // after a ReLU
   EXPECT_EQ(fused.steps["FusedConv"], 7);
-  EXPECT_EQ(fused.steps["Conv"], 1);  // the earlier of two that meet
+  EXPECT_EQ(fused.steps["Conv"], 1);  // the earlier of two added convolutions
   for (const char* note :
        {"fused: 4 of convolution and ReLU: ", "fused: 1 of convolution and addition: ",
         "fused: 2 of convolution, addition and ReLU: "})
@@ -155,7 +156,7 @@ TEST(ConvolutionFusion, IsInThePlanWithItsReason) {
   }
 }
 
-// A convolution's result, and what is done with it.
+// A convolution's result and the operations on the result.
 struct Convolved {
   Graph graph{all_ops(), "net"};
   Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
@@ -164,7 +165,7 @@ struct Convolved {
     const Value w = graph.input(join(name, "_w"), {DType::float32, {outputs, 3, 1, 1}});
     return conv(graph, x, w, none, {}, name);
   }
-  // What is left, by kind, in alphabetical order: "Add Conv Relu".
+  // The remaining kinds of nodes in alphabetical order: "Add Conv Relu".
   std::string fused(const Known& known = {}) const {
     std::vector<std::string> types;
     const Graph left = fuse_convolutions(graph, known).graph;
@@ -179,7 +180,7 @@ struct Convolved {
 struct Addition {
   const char* what;
   std::function<Value(Convolved&)> result;
-  const char* fused;  // what is left
+  const char* fused;  // the remaining nodes
   const char* note = "";
 };
 const std::vector<Addition> kAdditions{
@@ -265,7 +266,7 @@ TEST(ConvolutionFusion, AddsToConvolutions) {
   }
 }
 
-// The later one adds, so that the other's result is there.
+// The later convolution adds, because the other result then exists.
 TEST(ConvolutionFusion, AddsToTheLaterOfTwoConvolutions) {
   for (const bool turned : {false, true}) {
     Convolved made;
@@ -288,7 +289,7 @@ TEST(ConvolutionFusion, LeavesWhatOthersReadByNameBehindConvolutions) {
   EXPECT_EQ(made.fused({{"a"}}), "Add Conv Relu");
 }
 
-// Replicas compute on devices of their own.
+// Replicas compute on separate devices.
 TEST(ConvolutionFusion, LeavesAnAdditionOfAnotherReplica) {
   Convolved made;
   made.graph.set_replica(0);
@@ -310,7 +311,7 @@ TEST(ConvolutionFusion, LeavesAdditionsOf16BitsOnCpus) {
   }
 }
 
-// Only units for 16-bit floats add up on their way.
+// Only kernels on units for 16-bit floats add in the same pass.
 TEST(ConvolutionFusion, MeasuresOnlyWhereAsked) {
   Graph graph(all_ops(), "net");
   const Value x = graph.input("x", {DType::bfloat16, {2, 3, 4, 4}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CPU's plan fuses gives the bits of the nodes that it stands for, in channel blocks too.
+// Fused steps of a CPU's plan give the bits of the separate nodes, in channel blocks as well.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 
 const Dims kImage{3, 11, 9};
 
-// Channel blocks with odd planes: batch norms before a ReLU6, a Clip that has one bound, a sum with
-// a ReLU; the block's input has two users.
+// Channel blocks with odd planes: batch norms before a ReLU6, a Clip with a single bound, a sum
+// with a ReLU. The block's input has two users.
 void clipped_network(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 3, 11, 9}});
   auto conv_bn = [&](Value in, int64_t channels, ConvLayer conv, const std::string& name) {
@@ -52,7 +52,7 @@ TrainingModel clipped_model(int replicas, const Optimizer& optimizer = MomentumS
 struct Trained {
   StateValues state;
   std::string plan;
-  std::map<std::string, int> steps;  // how many of each type
+  std::map<std::string, int> steps;  // the count of each type
 };
 
 Trained trained_on_cpu(const TrainingModel& model, bool fused, int threads = 1,
@@ -79,7 +79,7 @@ struct Predicted {
 Predicted predicted_on_cpu(const TrainingModel& model, bool fused) {
   SessionOptions options{.seed = 5, .threads = 1};
   options.compile.rewrites = fused;
-  options.compile.exact = true;  // else convolutions take what batch norms do
+  options.compile.exact = true;  // otherwise convolutions absorb batch norms
   Session session(model, cpu_devices(1), all_kernels(), options);
   session.initialise();
   std::vector<float> pixels(static_cast<std::size_t>(2 * element_count(kImage)));
@@ -112,7 +112,7 @@ TEST(CpuFusion, GivesTheBitsOfSingleNodes) {
     }
 }
 
-// What is not stored in between is rounded as if it were.
+// Intermediate values that are not stored are rounded as if they were.
 TEST(CpuFusion, GivesTheBitsOfSingleNodesInBFloat16) {
   const TrainingModel model = clipped_model(2, MomentumSgd{0.9F, true}, DType::bfloat16);
   Trained fused = trained_on_cpu(model, true, 2);
@@ -144,7 +144,7 @@ TEST(CpuFusion, IsInThePlanWithItsReason) {
     EXPECT_NE(fused.plan.find(note), std::string::npos) << note << fused.plan;
 }
 
-// Fused or not, the activations of a network with ReLU6 stay in blocks between its first
+// With or without fusion, the activations of a network with ReLU6 stay in blocks between its first
 // convolution and its pool.
 TEST(CpuFusion, KeepsChannelBlocks) {
   for (const bool rewrites : {true, false}) {
@@ -153,14 +153,14 @@ TEST(CpuFusion, KeepsChannelBlocks) {
   }
 }
 
-// Convolutions add up in another order without blocks.
+// Convolutions add in another order without blocks.
 TEST(CpuFusion, ComputesTheSameInBlocksAndRowMajor) {
   const TrainingModel model = clipped_model(1);
   expect_close(trained_on_cpu(model, true).state, trained_on_cpu(model, true, 1, false).state,
                model);
 }
 
-// A parameter with more elements than a sweep has at most is updated by itself.
+// A parameter with more elements than one batched update may have is updated separately.
 TEST(CpuFusion, UpdatesLargeParametersWhenTheirGradientsAreThere) {
   const TrainingModel model =
       build_data_parallel_model(all_ops(),
@@ -216,7 +216,7 @@ TEST(CpuFusion, LeavesAClipWhoseBoundsAreComputed) {
   EXPECT_EQ(ClippedNorm(false).clips_left(), 1);
 }
 
-// Its gradient needs what the Clip was given, which would be gone.
+// The gradient needs the Clip's operand, which fusion would remove.
 TEST(CpuFusion, LeavesAClipWhoseGradientStaysAlone) {
   ClippedNorm net;
   const Value dy = net.graph.input("dy", {DType::float32, {2, 3, 4, 4}});
@@ -229,7 +229,7 @@ TEST(CpuFusion, LeavesAClipWhoseGradientStaysAlone) {
   EXPECT_EQ(net.clips_left(), 1);
 }
 
-// A GPU's kernels know no bounds.
+// A GPU's kernels do not support bounds.
 TEST(CpuFusion, OfClipsIsNoneOfAGpu) {
   const ClippedNorm net;
   EXPECT_TRUE(fuse_batch_norms(net.graph, {}).notes.empty());

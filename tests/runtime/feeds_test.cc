@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step is fed with and what it answers, by name.
+// Feeds and answers of a step, by name.
 #include "runtime/feeds.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct Batch {
   Tensor images, classes;
 };
 
-// Of each tensor that a model's `feed` is fed, by part and replica.
+// The tensors of each of a model's feeds, by part and replica.
 std::vector<const Tensor*> tensors_of(const TrainingModel& model, std::span<const Tensor> tensors,
                                       const std::string& feed) {
   std::vector<const Tensor*> found;
@@ -57,7 +57,8 @@ TEST(Feeds, ShareABatchOutOverReplicasAndParts) {
   batch.feed(feeds);
   feeds.set(Role::correction, 0.5F);
   const auto tensors = feeds.tensors();
-  // Six shares, replica by replica: 3 3 3 3 3 4 rows. The table goes by part, then by replica.
+  // Six shares, replica by replica: 3 3 3 3 3 4 rows. The table is ordered by part, then by
+  // replica.
   const int64_t first[] = {0, 6, 12, 3, 9, 15}, rows[] = {3, 3, 3, 3, 3, 4};
   const auto images = tensors_of(model, tensors, "data");
   const auto labels = tensors_of(model, tensors, "label");
@@ -77,7 +78,7 @@ TEST(Feeds, ShareABatchOutOverReplicasAndParts) {
   for (const Tensor* factor : tensors_of(model, tensors, "momentum_correction"))
     EXPECT_EQ(*factor->as<float>(), 0.5F);
 
-  // A smaller batch takes the place of the one before, weights too.
+  // A smaller batch replaces the batch before, weights included.
   const Batch other(7);
   other.feed(feeds);
   EXPECT_EQ(tensors_of(model, feeds.tensors(), "data")[5]->desc.dims[0], 2);
@@ -124,7 +125,7 @@ TEST(Feeds, RefuseByName) {
   expect_error([&] { feeds.set("data", empty); }, "'data' is fed no rows");
   batch.feed(feeds);
   expect_error([&] { feeds.set("data", batch.images); }, "'data' is set twice for one step");
-  // They lie in the caller's memory, which a number must not go to.
+  // The tensors are in the caller's memory, so a number must not overwrite them.
   expect_error([&] { feeds.set(Role::data, 5); }, "the step's data is set by its name");
   expect_error([&] { feeds.set(Role::weight, 0); }, "weight follows from the rows");
   EXPECT_EQ(batch.pixels[0], 0);
@@ -138,7 +139,7 @@ static_assert(!std::is_copy_constructible_v<Feeds>);  // tensors point into it
 TEST(Feeds, OfAProcessKnowTheWholeRun) {
   const Batch batch(4);
   const TrainingModel equal = partition(small_mlp(4), {1, 2});
-  Feeds feeds(equal);  // shares are equal: no word of the batch is needed
+  Feeds feeds(equal);  // shares are equal, so the batch need not be set
   batch.feed(feeds);
   EXPECT_EQ(feeds.shares()[0], 0.25F);
   const TrainingModel weighted = partition(small_mlp(4, MomentumSgd{}, {.weighted = true}), {1, 2});
@@ -149,7 +150,7 @@ TEST(Feeds, OfAProcessKnowTheWholeRun) {
   EXPECT_EQ(*tensors_of(weighted, seeing.tensors(), "loss_weight")[1]->as<float>(), 0.25F);
 }
 
-// An input that has rows of its own is none of the batch, whatever its size.
+// An input with its own rows is not a part of the batch, regardless of its size.
 TEST(Feeds, OfFixedShapeBesideABatchDoNotWeighIt) {
   const ModelFn network = [](Net& net) {
     Value x = net.input("x", {DType::float32, {"N", 3}});
@@ -171,7 +172,7 @@ TEST(Feeds, OfFixedShapeBesideABatchDoNotWeighIt) {
     EXPECT_EQ(*tensors_of(model, tensors, "loss_weight")[0]->as<float>(), 3.F / 7);
     EXPECT_EQ(tensors_of(model, tensors, "two")[1]->data, two + 2);
   }
-  const TrainingModel part = partition(model, {0, 2});  // one share: it is what is declared
+  const TrainingModel part = partition(model, {0, 2});  // a single share has the declared size
   Feeds feeds(part, {7});
   feeds.set("x", {{DType::float32, {3, 3}}, x});
   feeds.set("two", {{DType::float32, {2, 1}}, two});
@@ -179,7 +180,8 @@ TEST(Feeds, OfFixedShapeBesideABatchDoNotWeighIt) {
   EXPECT_EQ(tensors_of(part, feeds.tensors(), "two")[0]->data, two);
 }
 
-// One law: the accuracy of uneven shares is that of the batch.
+// Metrics and losses are weighted alike: the accuracy of uneven shares is the accuracy of the
+// batch.
 TEST(Answers, WeighMetricsByRows) {
   const Batch batch(7);
   const auto accuracy = [&](int replicas, int parts) {
@@ -255,7 +257,7 @@ TEST(Answers, AreFoundByName) {
   EXPECT_TRUE(model.find_state(skipped->gradient)) << skipped->gradient;
 }
 
-// Two empty inputs beside a batch, of which the first comes before it.
+// Two empty inputs beside a batch; the first one precedes the batch.
 TEST(Feeds, OfNoRowsGoToEveryReplica) {
   const ModelFn network = [](Net& net) {
     Value before = net.input("before", {DType::float32, {0, 3}});

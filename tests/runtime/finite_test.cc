@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first number that is none, of every floating type, wherever it stands.
+// Finds the first number that is not finite, for every floating type and position.
 #include "runtime/finite.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Finite, TheFirstThatIsNotIsFound) {
   finds_every_place<BFloat16>(DType::bfloat16);
 }
 
-// Two images of three channels in blocks of two: 8 places for 6 elements.
+// Two images of three channels in blocks of two: 8 slots for 6 elements.
 TEST(Finite, TheLastOfAPaddedTensorIsFoundToo) {
   std::vector<float> values(8, 1);
   const Tensor padded{{DType::float32, {2, 3, 1, 1}, Layout::blocks(2)}, values.data()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixed part of plans of small graphs: which nodes it has, and what is kept of them.
+// The fixed part of plans of small graphs: its nodes and their cached results.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace lockstep::testing {
 namespace {
 
-// x [4, 4] is fed, w [4, 4] and v [4, 4] are states.
+// x [4, 4] is fed; w [4, 4] and v [4, 4] are states.
 struct Small {
   Graph graph{all_ops()};
   Value x = graph.input("x", {DType::float32, {4, 4}});
@@ -78,7 +78,7 @@ std::vector<std::vector<float>> run_around_a_change(Plan plan, std::size_t guard
   return results;
 }
 
-// Of a chain only the end is kept; what is between takes memory of the arena.
+// Only the end of a chain is cached. Intermediate values are in the arena.
 TEST(FixedPlans, ChainsKeepTheirEndsAlone) {
   Small small;
   const Value a = add(small.graph, small.w, small.v, "a");
@@ -100,7 +100,7 @@ TEST(FixedPlans, ChainsKeepTheirEndsAlone) {
     }
 }
 
-// A view lies where its operand does: in the state, or in what is kept.
+// A view shares the memory of its operand: the state, or a cached value.
 TEST(FixedPlans, ViewsAreNotCopied) {
   Small small;
   const Value flat = reshape(small.graph, small.w, {16}, "flat");
@@ -116,7 +116,7 @@ TEST(FixedPlans, ViewsAreNotCopied) {
   EXPECT_EQ(run_around_a_change(compile(request_of(small, {"y"}, {}, {.alias = false}))), expected);
 }
 
-// A view that both kinds of nodes read stays in every run, and so do its readers.
+// A view with both kinds of readers runs in every run, and so do its readers.
 TEST(FixedPlans, ViewsThatAllReadStay) {
   Small small;
   const Value a = sigmoid(small.graph, small.w, "a");
@@ -130,7 +130,7 @@ TEST(FixedPlans, ViewsThatAllReadStay) {
   }
 }
 
-// `b` must stay, since it reads the view `turned`; then `square` has no fixed reader any more.
+// `b` must run, since it reads the view `turned`. Then `square` has no fixed reader left.
 TEST(FixedPlans, ViewsWhoseLastFixedReaderStaysAreNotCopied) {
   Small small;
   const Value a = sigmoid(small.graph, small.w, "a");
@@ -165,8 +165,8 @@ TEST(FixedPlans, IsNothingOfAStateThatThePlanChanges) {
   EXPECT_TRUE(compile(request_of(small, {"y"}, {{"w", "v_new"}})).refresh.empty());
 }
 
-// Random numbers differ from run to run; a large result of a small state is not worth its memory;
-// and who feeds nothing runs once.
+// Random numbers differ from run to run. A large result of a small state does not justify its
+// memory. A plan without feeds runs once.
 TEST(FixedPlans, IsNeitherRandomNorLargeNorOfAPlanThatIsFedNothing) {
   Small small;
   const Value share = small.graph.constant("share", Literal::scalar(0.5F));
@@ -214,7 +214,8 @@ TEST(FixedPlans, ErrorsLeaveItStale) {
   executor->run(feeds, {});
 }
 
-// The search for values that are not finite knows them, also where a mask is made once.
+// The search for values that are not finite skips intended infinities, even of a mask that is
+// computed once.
 TEST(FixedPlans, InfinitiesOfMasksAreIntended) {
   Small small;
   std::vector<float> hidden(16, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan makes of constants and of states that it does not change: once, and again where
-// others changed these.
+// Results from constants and from states that a plan does not change: computed once, and again
+// after others change the states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::unique_ptr<Session> session_of(const TrainingModel& model, const Place& pla
           .seed = 5, .threads = usable_threads(place.threads), .compile = {.exact = exact}});
 }
 
-// Filters that oneDNN reads in tiles, and one that it does not.
+// Filters that oneDNN reads in tiles, and a filter that it does not.
 TrainingModel tiled(const DataParallelOptions& options, int64_t side) {
   const ModelFn network = [=](Net& net) {
     Value x = net.input("data", {DType::float32, {"N", 1, side, side}});
@@ -56,7 +56,7 @@ TrainingModel tiled(const DataParallelOptions& options, int64_t side) {
   return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
 }
 
-// Predictions of builders' models are float32; here they are of the step's precision.
+// Predictions of builders' models are float32. These predictions have the step's precision.
 TrainingModel tiled(DType precision, int replicas = 1, int64_t side = 6) {
   TrainingModel model = tiled({.replicas = replicas,
                                .scope = "cpu",
@@ -92,7 +92,7 @@ void take_step(Session& session, int64_t step) {
 bool lives(const Plan& plan, int slot, Lives where) {
   return slot >= 0 && plan.slots[static_cast<std::size_t>(slot)].lives == where;
 }
-// Steps of this type that read a state alone.
+// The number of steps of this type that read only a state.
 int of_states(const Plan& plan, const std::string& type) {
   return static_cast<int>(std::ranges::count_if(plan.steps, [&](const PlanStep& step) {
     return step.type.starts_with(type) && std::ranges::all_of(step.in, [&](int slot) {
@@ -101,7 +101,7 @@ int of_states(const Plan& plan, const std::string& type) {
   }));
 }
 
-// Exact ones fold no batch norm into filters.
+// Exact plans fold no batch norm into filters.
 TEST(Fixed, PredictionsNeitherCastNorReorderStates) {
   for (const Place& place : kPlaces)
     for (const DType precision : {DType::float32, DType::bfloat16, DType::float16})
@@ -116,12 +116,12 @@ TEST(Fixed, PredictionsNeitherCastNorReorderStates) {
           EXPECT_EQ(of_states(plan, "Reorder"), 0);
           const bool as_they_lie = precision == DType::float32 && round == 1;
           EXPECT_EQ(plan.kept.empty(), exact && as_they_lie && place.kind == DeviceKind::cpu);
-          take_step(*session, 0);  // in float32 filters lie in tiles afterwards
+          take_step(*session, 0);  // afterwards filters are in tiles in float32
         }
       }
 }
 
-// A session that has run all kinds of things predicts what a new one does.
+// A session that has run all kinds of plans predicts the same as a new session.
 TEST(Fixed, IsMadeAnewWhereOthersChangedStates) {
   for (const Place& place : kPlaces)
     for (const DType precision : {DType::float32, DType::bfloat16, DType::float16})
@@ -158,7 +158,7 @@ TEST(Fixed, IsMadeAnewWhereOthersChangedStates) {
       }
 }
 
-// Others' changes are noted; what nobody noted is not looked at.
+// Changes by others are recorded; unrecorded changes are not detected.
 TEST(Fixed, IsReadInsteadOfTheStateByPlansForAnyBatchAndImageSize) {
   for (const DType precision : {DType::float32, DType::bfloat16}) {
     const TrainingModel model = tiled(precision), larger = tiled(precision, 1, 10);
@@ -213,11 +213,11 @@ TEST(Fixed, OfOneProcessOfSeveralIsThatOfAll) {
     fresh->load(mine);
     const auto predicted = predict(before->inference(), 3);
     EXPECT_EQ(predicted, predict(fresh->inference(), 3)) << "rank " << comm.rank();
-    EXPECT_EQ(predicted == expected, comm.rank() == 0);  // the other has statistics of its own
+    EXPECT_EQ(predicted == expected, comm.rank() == 0);  // the other rank has its own statistics
   });
 }
 
-// A frozen parameter is cast once, too, beside those that the update casts.
+// A frozen parameter is cast once as well, beside parameters that the update casts.
 TEST(Fixed, IsWhatAStepMakesOfFrozenParameters) {
   for (const Place& place : kPlaces) {
     SCOPED_TRACE(text_of(Device{place.kind, 0}));
@@ -233,7 +233,7 @@ TEST(Fixed, IsWhatAStepMakesOfFrozenParameters) {
     for (int64_t step = 0; step < 3; ++step) {
       take_step(*session, step);
       take_step(*alone, step);
-      alone->load(alone->save());  // all is stale
+      alone->load(alone->save());  // everything is stale
     }
     EXPECT_TRUE(session->save() == alone->save());
     EXPECT_EQ(session->state().read(frozen), first);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions whose batch norms are folded into convolutions, beside those of single nodes.
+// Compares predictions with batch norms folded into convolutions with predictions of separate
+// nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
     if (const double apart = std::abs(double{a[i]} - b[i]); !(apart <= most)) {
-      if (std::isnan(apart)) return apart;  // which is below no bound
+      if (std::isnan(apart)) return apart;  // a NaN is above every bound
       most = apart;
     }
   return most;
@@ -41,9 +42,10 @@ double mean_square(const std::vector<float>& a, const std::vector<float>& b) {
   return sum / static_cast<double>(a.size());
 }
 
-// A sum of 576 products, the longest here, is computed to some 1e-6 of the largest; so are both
-// predictions. In bfloat16 they are compared by their distance from float32's prediction: what is
-// folded rounds a channel's shift for all of its pixels at once, so it may be 1.6 times as far.
+// A sum of 576 products, the longest here, has an error of some 1e-6 of the largest product, and so
+// do both predictions. In bfloat16, the test compares both distances from float32's prediction.
+// Folding rounds a channel's shift for all of its pixels at once, so the distance may be 1.6 times
+// as large.
 void expect_like_single_nodes(const FoldNet& net, FoldWay way, int folded, int left = 0) {
   FoldedPrediction fused = predicted_by(net, way);
   way.rewrites = false;
@@ -106,7 +108,7 @@ const Windows kWindows[] = {{"one by one", 6, 7, 1},
 struct Ending {
   const char* name;
   std::function<Value(FoldNet&, Value norm)> end;
-  int adds = 0;  // that stay behind the convolution
+  int adds = 0;  // that stay after the convolution
 };
 const Ending kEndings[] = {
     {"none", [](FoldNet&, Value y) { return y; }},
@@ -146,10 +148,10 @@ TEST_P(Folding, ComputesTheSameForAllWindowsAndEndings) {
             way().precision == DType::float32 && winograd::loops_here()) {
           EXPECT_NE(fused.plan.find("[Winograd, "), std::string::npos) << fused.plan;
         }
-        if (way().precision != DType::float32) continue;  // z is not, so it is added in float32
+        if (way().precision != DType::float32) continue;  // z is not folded, so it is added in float32
         EXPECT_EQ(fused.steps["Relu"], 0) << fused.plan;
         EXPECT_EQ(fused.steps["Add"], ending.adds) << fused.plan;
-        EXPECT_EQ(fused.steps["Mul"], 0) << fused.plan;  // filters are made in advance
+        EXPECT_EQ(fused.steps["Mul"], 0) << fused.plan;  // filters are computed in advance
       }
 }
 
@@ -288,12 +290,12 @@ TEST_P(Folding, LeavesConvolutionsThatMustBeExact) {
   EXPECT_EQ(predicted_by(net, exact).y, predicted_by(net, single).y);
 }
 
-// Their range is too small for factors.
+// float16's range is too small for the factors.
 TEST(FoldingOf, Float16StaysApart) {
   EXPECT_EQ(predicted_by(one_norm(), {.precision = DType::float16}).folded, 0);
 }
 
-// What changes states, as a step does, keeps them.
+// Graphs that change states, as a step does, are not folded.
 TEST(FoldingOf, GraphsWithoutUpdates) {
   FoldNet net = one_norm();
   Known known;
@@ -304,7 +306,7 @@ TEST(FoldingOf, GraphsWithoutUpdates) {
   EXPECT_TRUE(fold_batch_norms(net.graph, known).notes.empty());
 }
 
-// A filter's 16 bits are those of the product.
+// A filter is rounded to 16 bits after the multiplication.
 TEST(FoldingOf, FiltersRoundsOnce) {
   const FoldNet net = one_norm();
   const Graph narrow = in_precision(net.graph, {.narrow = DType::bfloat16});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused steps give the bits of the nodes they stand for. CPU kernels behind queues show it; the
-// same rewrites are a GPU's.
+// Fused steps give the bits of the separate nodes. CPU kernels behind queues get the rewrites of a
+// GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ TEST(Fusion, OfUpdatesIsOneLaunch) {
     }
 }
 
-// Its operand `decay` means something else than a decay in the gradient before it.
+// The operand `decay` differs in meaning from a decay in the gradient before the update.
 TEST(Fusion, LeavesADecayInTheGradientWhereTheUpdateDecouplesIts) {
   const auto decays_both = [](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
     ParamUpdate decayed = update;
@@ -143,7 +143,7 @@ TEST(Fusion, IsInThePlanWithItsReason) {
   const Counted single = plan_of(false), fused = plan_of(true);
   EXPECT_EQ(single.relus, 10);
   EXPECT_EQ(single.adds, 2);
-  EXPECT_EQ(fused.relus, 1);  // the gradient of the one behind a convolution
+  EXPECT_EQ(fused.relus, 1);  // the gradient of the ReLU after a convolution
   EXPECT_EQ(single.convolutions, 6);
   EXPECT_EQ(fused.convolutions, 5);
   EXPECT_EQ(fused.adds, 0);
@@ -180,7 +180,7 @@ TEST(Fusion, TakesGivenStatisticsToo) {
   EXPECT_FALSE(read_batch_norm(fused.node(0)).training);
 }
 
-// 16-bit floats go through units that can add up on their way.
+// 16-bit floats run on units that can add in the same pass.
 TEST(Fusion, MeasuresConvolutionsOf16Bits) {
   const Counted fused = plan_of(true, DType::bfloat16);
   EXPECT_EQ(fused.convolutions, 0);
@@ -189,7 +189,7 @@ TEST(Fusion, MeasuresConvolutionsOf16Bits) {
       << fused.text;
 }
 
-// Where the gradient has the windows of a MaxPool before it, and a byte holds their places.
+// If the gradient has the windows of a preceding MaxPool, and their offsets fit a byte.
 TEST(Fusion, KeepsThePlacesOfMaxima) {
   const TrainingModel model = small_lenet(2);
   const auto train = [&](bool fused) {
@@ -225,12 +225,12 @@ TEST(Fusion, FindsMaximaAgainWhereTheirPlacesAreNotKept) {
     return keep_places_of_maxima(graph, {}).notes.size();
   };
   EXPECT_EQ(kept({2, 2}, 31), 1U);
-  EXPECT_EQ(kept({2, 2}, 30), 0U);  // as many windows, at other places
+  EXPECT_EQ(kept({2, 2}, 30), 0U);  // the same number of windows, at other positions
   EXPECT_EQ(kept({15, 17}, 31), 1U);
   EXPECT_EQ(kept({16, 16}, 31), 0U);
 }
 
-// A MaxPool whose windows a byte cannot number makes as many maxima of the same images.
+// A MaxPool with windows too large for a byte makes the same number of maxima from the same images.
 TEST(Fusion, FindsTheMaxPoolOfAGradientAmongOthers) {
   Graph graph(all_ops(), "net");
   const Value x = graph.input("x", {DType::float32, {2, 3, 40, 40}});
@@ -248,7 +248,7 @@ TEST(Fusion, FindsTheMaxPoolOfAGradientAmongOthers) {
   EXPECT_EQ(kept.graph.producer(kept.graph.at("y3"))->type(), "MaxPoolPlaces");
 }
 
-// What somebody reads by name stays, and so does what two nodes read.
+// Values that are fetched by name stay, as do values with two readers.
 TEST(Fusion, LeavesWhatOthersRead) {
   Graph graph(all_ops(), "net");
   const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
@@ -269,7 +269,7 @@ TEST(Fusion, LeavesWhatOthersRead) {
   EXPECT_TRUE(fuse_batch_norms(graph, {}).notes.empty());
 }
 
-// The gradient that comes later in the graph adds to the other, wherever the sum stands.
+// The later gradient in the graph adds to the other gradient, at any position of the sum.
 TEST(Fusion, AddsGradientsWhereTheLaterOneIsMade) {
   enum Order { other_first, other_last, both_convolutions };
   for (const Order order : {other_first, other_last, both_convolutions}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step on a GPU takes no memory after the first two: the second run is recorded.
+// A step on a GPU allocates no memory after the first two runs. The second run is recorded.
 #include <gtest/gtest.h>
 
 #include "models/models.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for GPUs, made by the GPU's own kernels, without one.
+// Plans for GPUs with the GPU's kernels, made without a GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Plan plan_of(const std::string& name, int replicas, DType precision, int64_t bat
                  join("gpu*", replicas), batch);
 }
 
-// What its kernels of that type say of themselves, each once, in order.
+// The distinct descriptions of the kernels of this type, in order.
 std::vector<std::string> descriptions(const Plan& plan, const std::string& type) {
   std::vector<std::string> found;
   for (const PlanStep& step : plan.steps)
@@ -77,7 +77,7 @@ TEST(GpuPlan, OfEightGpusNeedsNone) {
   Plan plan = plan_of("lenet", 8, DType::bfloat16, 4);
   for (const PlanStep& step : plan.steps)
     ASSERT_EQ(step.kernel->describe().find("on the host"), std::string::npos) << step.name;
-  for (const KernelTable& table : all_kernels())  // a GPU would put its choice of engines in
+  for (const KernelTable& table : all_kernels())  // a GPU would add its choice of engines
     if (table.kind() == DeviceKind::gpu && table.accelerator()->devices() > 0) return;
   expect_golden("lenet_8_gpus_bfloat16.plan.txt", text_of(plan));
 }
@@ -118,9 +118,9 @@ TEST(GpuPlan, AlignsWhatLibrariesTakeForAligned) {
   for (const Block& block : plan.blocks) EXPECT_EQ(block.offset % 256, 0u);
 }
 
-// On 16-bit floats convolutions add up for the batch norms behind them, and channels lie together
-// from the first convolution to the last pool: the batch, weights on their way in and their
-// gradients on their way out are laid out anew where they are cast.
+// On 16-bit floats, convolutions compute the sums for the batch norms after them, and tensors are
+// channels-last from the first convolution to the last pool. The batch, weights and their gradients
+// change layout in their casts.
 TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
   for (DType precision : {DType::bfloat16, DType::float16, DType::float32}) {
     const Plan plan = plan_of("resnet50", 1, precision, 64);
@@ -141,8 +141,8 @@ TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
   }
 }
 
-// Updates write parameters in 16 bits, too, and read their gradients so; what is cast is the batch,
-// and what is around the loss. A loss scale reads gradients in 32 bits.
+// Updates also write parameters in 16 bits, and read gradients in 16 bits. Only the batch and
+// values around the loss are cast. A loss scale reads gradients in 32 bits.
 TEST(GpuPlan, OfResNet50CastsNoParameters) {
   for (DType precision : {DType::bfloat16, DType::float16}) {
     const Plan plan = plan_of("resnet50", 1, precision, 64);
@@ -155,8 +155,8 @@ TEST(GpuPlan, OfResNet50CastsNoParameters) {
   }
 }
 
-// A cast to 16 bits lies channels last where a convolution reads it, and row-major where a product
-// does: neither is reordered behind the cast. Where both read the batch, it is cast twice.
+// A cast to 16 bits is channels-last for a convolution and row-major for a product, so neither
+// needs a reorder after the cast. If both read the batch, the batch is cast twice.
 TEST(GpuPlan, ACastLiesAsItsReadersNeed) {
   const auto network = [](bool convolves, bool multiplies) {
     return [=](Net& net) {
@@ -187,8 +187,8 @@ TEST(GpuPlan, ACastLiesAsItsReadersNeed) {
   }
 }
 
-// Gradients of biases are summed over 16 bits as they lie, those of rows too: no gradient becomes
-// float32 for that. In TF32 they lie channels last as well.
+// Gradients of biases are sums over 16 bits in their current layout, for rows as well, without a
+// cast to float32. In TF32 the layout is also channels-last.
 TEST(GpuPlan, OfVgg16SumsGradientsOfBiasesAsTheyLie) {
   for (const DType precision : {DType::bfloat16, DType::float16, DType::float32}) {
     const Plan plan =
@@ -207,12 +207,12 @@ TEST(GpuPlan, OfVgg16SumsGradientsOfBiasesAsTheyLie) {
       EXPECT_TRUE(type != "Cast" && type != "Reorder") << step.name << " reads a " << type;
     }
     const bool narrow = precision != DType::float32;
-    EXPECT_EQ(by_type["ChannelSums"], narrow ? 15 : 0);  // the loss makes the last one in float32
+    EXPECT_EQ(by_type["ChannelSums"], narrow ? 15 : 0);  // the loss makes the last sum in float32
     EXPECT_EQ(by_type["ReduceSum"], narrow ? 1 : 16);
   }
 }
 
-// A byte a colour is read, and the convolution's operand written, channels last.
+// Reads one byte per colour and writes the convolution's operand channels-last.
 TEST(GpuPlan, OfResNet50NormalisesBytesAtOnce) {
   constexpr int64_t kBatch = 64, kValues = kBatch * 3 * 224 * 224;
   ClassifierOptions options = published_options("resnet50");
@@ -236,7 +236,7 @@ TEST(GpuPlan, OfResNet50NormalisesBytesAtOnce) {
   }
 }
 
-// Where products may round float32, the units for matrices do them, which want channels together.
+// If products may round float32, they run on tensor cores, which prefer channels-last.
 TEST(GpuPlan, OfTf32IsThatOfUnitsForMatrices) {
   auto plan = [](DType precision, bool tf32) {
     return plan_of(replicated("lenet", {.replicas = 1, .precision = precision}), "gpu", 4, nullptr,
@@ -259,7 +259,7 @@ TEST(GpuPlan, OfTf32IsThatOfUnitsForMatrices) {
   EXPECT_GT(reorders(plan(DType::float32, true)), 0);
 }
 
-// Clip and its gradient go on with 16 bits and channels together too.
+// Clip and its gradient stay in 16 bits and channels-last as well.
 TEST(GpuPlan, OfMobileNetStaysNarrow) {
   const Plan plan = plan_of("mobilenet_v2", 1, DType::bfloat16, 8);
   int casts = 0, reorders = 0;
@@ -271,7 +271,7 @@ TEST(GpuPlan, OfMobileNetStaysNarrow) {
   EXPECT_LE(reorders, 2);  // around the classifier
 }
 
-// The kind of numbers that convolutions work on.
+// The number type of convolutions.
 struct Numbers {
   const char* name;
   DType precision;
@@ -280,7 +280,7 @@ struct Numbers {
 
 class PlanForAGpuElsewhere : public ::testing::TestWithParam<std::tuple<const char*, Numbers>> {};
 
-// A filter of one channel out of several.
+// A filter with one of several channels.
 bool is_depthwise(const Plan& plan, const PlanStep& step) {
   auto dims = [&](int slot) { return plan.slots[slot].desc.dims; };
   if (step.type == "ConvGradW") return dims(step.out[0])[1] == 1 && dims(step.in[0])[1] > 1;
@@ -317,8 +317,8 @@ INSTANTIATE_TEST_SUITE_P(
                                          Numbers{"float32", DType::float32, false})),
     [](const auto& at) { return join(std::get<0>(at.param), "_", std::get<1>(at.param).name); });
 
-// `collective` keeps the order of replicas; `nccl` leaves it to NCCL, where there is more than one
-// GPU, of which each speaks for its replicas.
+// `collective` keeps the order of replicas. `nccl` leaves the order to NCCL if there are several
+// GPUs; each GPU acts for its replicas.
 TEST(GpuPlan, SumsAsTheSpecSays) {
   const TrainingModel ordered =
       replicated("mlp", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("collective")}});
@@ -347,7 +347,7 @@ TEST(GpuPlan, OfAProcessExchangesInOneQueue) {
       EXPECT_TRUE(plan.exchanges);
       const int other = 1 - comm.rank();
       if (spec == std::string("xring")) {
-        // The ring leaves a process by its last replica, on another GPU than the one that sends.
+        // The ring leaves a process at its last replica, on another GPU than the sending GPU.
         EXPECT_EQ(descriptions(plan, "Sent"), Texts{join("NCCL, rank ", other, ", by a copy")});
         EXPECT_EQ(descriptions(plan, "Recv"), Texts{join("NCCL, rank ", other)});
       } else {
@@ -363,7 +363,8 @@ TEST(GpuPlan, OfAProcessExchangesInOneQueue) {
   }
 }
 
-// An embedding that is summed by its rows: indices, then rows, within each process and across.
+// An embedding that is summed by rows: indices, then rows, within each process and across
+// processes.
 TEST(GpuPlan, JoinsTheRowsOfEmbeddings) {
   const TrainingModel whole =
       build_data_parallel_model(all_ops(), language_model("char_lstm", {}), MomentumSgd{},

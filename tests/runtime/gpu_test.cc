@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that need a GPU, and are skipped without one.
+// Tests that need a GPU. They are skipped without a GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ StateValues trained(const Training& run, const std::string& devices) {
   return session.save();
 }
 
-// How far a state is from another, as a share of its size.
+// The distance of one state from another, relative to its size.
 double apart(const Literal& a, const Literal& b) {
   const auto x = a.values<float>(), y = b.values<float>();
   double difference = 0, size = 1e-12;
@@ -72,8 +72,9 @@ void expect_like_the_cpu(const Training& run, int replicas, double tolerance) {
   EXPECT_TRUE(trained(run, devices) == on_gpu) << "another run, other bits";
 }
 
-// Two replicas on 16 bits are no farther apart than each can be from float32, which is `wide`. All
-// parameters together, where chance evens out, are held to less than each of them.
+// Two replicas on 16 bits differ by no more than each may differ from float32 (`wide`). The limit
+// for all parameters together, where errors average out, is lower than the limit for each
+// parameter.
 enum class Held { together, each_too };
 void expect_as_far_as_rounding(const Training& run, const TrainingModel& wide,
                                Held held = Held::each_too) {
@@ -95,7 +96,7 @@ void expect_as_far_as_rounding(const Training& run, const TrainingModel& wide,
   EXPECT_LT(std::sqrt(between), 1.5 * std::sqrt(from_full) + 1e-3);
 }
 
-// 1, 2 and 8 replicas on one GPU are the CPU's, and the same again in another run.
+// 1, 2 and 8 replicas on one GPU match the CPU, and repeat their results in another run.
 TEST_F(Gpu, ReplicasTrainLikeTheCpu) {
   for (int replicas : {1, 2, 8}) {
     const TrainingModel model = small_mlp(replicas);
@@ -129,8 +130,8 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpu) {
   }
 }
 
-// After a step the GPU's parameters are the CPU's to what 16 bits are held to. Later what either
-// rounds grows in training.
+// After a step the GPU's parameters match the CPU's within the tolerance of 16 bits. Later,
+// training amplifies the rounding of both.
 TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
   auto lenet = [](DType precision) {
     return build_data_parallel_model(all_ops(), model_named("lenet", published_options("lenet")),
@@ -147,7 +148,7 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
   }
 }
 
-// Convolutions that add up, batch norms that take the sums, and what else becomes one node.
+// Convolutions that compute sums, batch norms that read the sums, and all other fused nodes.
 TEST_F(Gpu, ResidualBlocksTrainLikeTheCpu) {
   const TrainingModel wide = small_residual({.replicas = 2});
   expect_like_the_cpu({wide, {1, 6, 6}}, 2, 1e-3);
@@ -157,7 +158,7 @@ TEST_F(Gpu, ResidualBlocksTrainLikeTheCpu) {
     for (int64_t batch : {16, 32, 64})
       for (int64_t steps : {1, 2, 3}) {
         SCOPED_TRACE(join(batch, " rows, ", steps, " steps"));
-        // Of few rows a bias is near its float32 value by chance, and far by the next step.
+        // With few rows a bias is near its float32 value by chance, and far at the next step.
         const bool few = batch == 16 && steps == 3 && precision == DType::bfloat16;
         expect_as_far_as_rounding({model, {1, 6, 6}, batch, steps}, wide,
                                   few ? Held::together : Held::each_too);
@@ -174,8 +175,8 @@ TEST_F(Gpu, RecurrentLayersTrainLikeTheCpu) {
   }
 }
 
-// What nobody else reads in 32 bits, the update reads in 16 and with channels last. The check for
-// values that are not finite reads all in 32.
+// The update reads gradients in 16 bits and channels-last if no other node reads them in 32 bits.
+// The check for values that are not finite reads all gradients in 32 bits.
 TEST_F(Gpu, UpdatesByNarrowGradientsAsByWideOnes) {
   const auto parameters = [](bool checks) {
     const TrainingModel model = small_residual({.replicas = 1,
@@ -195,7 +196,7 @@ TEST_F(Gpu, UpdatesByNarrowGradientsAsByWideOnes) {
   EXPECT_TRUE(narrow == parameters(true));
 }
 
-// An engine that lost a NaN would hide that a step went wrong.
+// An engine that loses a NaN would hide a failed step.
 TEST_F(Gpu, NanPassesWhatIsBehindAConvolution) {
   const TrainingModel model = small_residual({.replicas = 1});
   for (const char* devices : {"cpu", "gpu:0"}) {
@@ -210,7 +211,8 @@ TEST_F(Gpu, NanPassesWhatIsBehindAConvolution) {
   }
 }
 
-// Float32 is taken in full unless a session says otherwise; then to 10 bits behind the point.
+// Float32 has full precision unless a session says otherwise; then it is rounded to 10 bits of
+// mantissa.
 TEST_F(Gpu, RoundsFloat32OnlyWhenAsked) {
   const TrainingModel model = small_lenet(2);
   const Training exact{model, {1, 28, 28}, 16, 1}, rounded{model, {1, 28, 28}, 16, 1, true};
@@ -227,7 +229,7 @@ TEST_F(Gpu, ResNet50TrainsLikeTheCpu) {
   expect_like_the_cpu({model, {3, 224, 224}, 4, 3}, 1, 1e-2);
 }
 
-// Sums by NCCL are as good as those in the order of replicas, which are the CPU's.
+// Sums by NCCL are as accurate as sums in the order of replicas, which the CPU uses.
 TEST_F(Gpu, SeveralTrainAlike) {
   for (const KernelTable& table : all_kernels())
     if (table.kind() == DeviceKind::gpu && table.accelerator()->devices() < 2)
@@ -248,7 +250,7 @@ TEST_F(Gpu, SeveralTrainAlike) {
   }
 }
 
-// The init graph's bits do not depend on the device.
+// The bits of the init graph do not depend on the device.
 TEST_F(Gpu, FirstValuesAreTheCpus) {
   const TrainingModel model = small_mlp(2);
   Session cpu(model, cpu_devices(2), all_kernels(), {1, 1, {}});

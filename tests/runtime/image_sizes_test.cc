@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One network written for images of several sizes, over one state.
+// One network for images of several sizes, with one state.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace lockstep::testing {
 namespace {
 
 const std::vector<int64_t> kSides{6, 14, 8, 12, 7, 10};
-const std::vector<int64_t> kOrder{0, 1, 2, 0, 3, 3, 4, 5, 1, 0, 5, 2};  // of steps, in kSides
+const std::vector<int64_t> kOrder{0, 1, 2, 0, 3, 3, 4, 5, 1, 0, 5, 2};  // of each step, as an index into kSides
 constexpr int64_t kBatch = 12, kClasses = 5;
 
 struct Where {
@@ -29,7 +29,7 @@ std::vector<TrainingModel> models_of(int replicas) {
   return models;
 }
 
-// Every step in a session of its own, which takes over the state.
+// Runs every step in a new session that takes over the state.
 StateValues one_session_a_step(const std::vector<TrainingModel>& models, const Where& where) {
   StateValues state;
   for (std::size_t step = 0; step < kOrder.size(); ++step) {
@@ -119,7 +119,7 @@ TEST(ImageSizes, PredictWithOneState) {
   }
 }
 
-// A program beside the step takes memory only where it needs more.
+// A program beside the step allocates memory only if it needs more.
 TEST(ImageSizes, AProgramBesideTheStepSharesItsMemory) {
   const TrainingModel model = small_of_side(8, {});
   const auto pixels = [](int64_t rows) {
@@ -132,7 +132,7 @@ TEST(ImageSizes, AProgramBesideTheStepSharesItsMemory) {
     const Tensor result = program.run(feed, session.run_options(0))[0];
     return std::vector<float>(result.as<float>(), result.as<float>() + result.count());
   };
-  // Other predictions keep filters with a batch norm folded into them, beside that memory.
+  // Other predictions cache filters with a folded batch norm, outside the shared memory.
   const SessionOptions exact{.seed = 5, .threads = 1, .compile = {.exact = true}};
   Session session(model, cpu_devices(1), all_kernels(), exact);
   session.initialise();

@@ -38,8 +38,8 @@ struct Where {
   }
 };
 
-// Steps of a session, or each in a session of its own that takes over the state: its first run
-// casts.
+// The steps of a session, or of a new session per step that takes over the state and casts in its
+// first run.
 class Steps {
  public:
   Steps(const TrainingModel& model, const Where& where, int all_replicas = 0)
@@ -62,7 +62,7 @@ class Steps {
     ++taken_;
     return losses(fetched);
   }
-  // A step that ends with an error after it has begun.
+  // A step that fails after it has begun.
   void fail() {
     const auto feeds = feeds_.at(taken_, 0.05F);
     for (const Tensor& tensor : feeds)
@@ -100,7 +100,7 @@ int casts_of_states(const Plan& plan) {
   }));
 }
 
-// Some of them in every step are as good as none.
+// Expects the bits of casts in every step. A set of some copies is as good as none.
 void expect_bits_of_casts(const TrainingModel& model, const Where& where, int all_replicas = 0) {
   Steps whole(model, where, all_replicas), alone(model, where, all_replicas);
   EXPECT_GT(whole.plan().kept.size(), 0u);
@@ -159,7 +159,7 @@ TrainingModel narrow(int replicas) {
       {.replicas = replicas, .rules = {.weight_decay = 0.01F}, .precision = DType::bfloat16});
 }
 
-// Parameters become zeros behind the session's back, which casts would see.
+// Parameters become zeros behind the session's back. Casts would read the zeros.
 TEST(KeptCopies, AreReadInsteadOfTheState) {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) {
     SCOPED_TRACE(text_of(Device{kind, 0}));
@@ -213,7 +213,7 @@ TEST(KeptCopies, FollowWhatOthersChange) {
     }
 }
 
-// Whose plans share the memory of what they keep.
+// Alternating steps; their plans share the memory of cached values.
 TEST(KeptCopies, OfStepsInTurnHaveTheBitsOfCasts) {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) {
     const Where where{kind};
@@ -289,7 +289,7 @@ std::size_t written_copies(const Plan& plan) {
   return written.size();
 }
 
-// Updates write those of the parameters that they train. What is frozen is cast once (fixed.h).
+// Updates write the copies of trained parameters. A frozen parameter is cast once (fixed.h).
 TEST(KeptCopies, AreWrittenOfTrainedParametersAlone) {
   const TrainingModel model = narrow(1);
   std::vector<Binding> frozen = model.updates;
@@ -306,14 +306,14 @@ TEST(KeptCopies, AreWrittenOfTrainedParametersAlone) {
   EXPECT_EQ(casts_of_states(fewer), 0);
 }
 
-// Of the parameter's copies, as casts and in tiles.
+// The number of the parameter's copies, as casts and in tiles.
 std::ptrdiff_t copies_of(const Plan& plan, const std::string& param) {
   const auto first = static_cast<std::ptrdiff_t>(plan.session_states());
   return std::count_if(plan.states.begin() + first, plan.states.end(),
                        [&](const std::string& state) { return state.starts_with(param); });
 }
 
-// What a float32 step before has laid in tiles is cast as it lies, and no copy is kept.
+// A filter that an earlier float32 step moved to tiles is cast in its layout, without a copy.
 TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
   const TrainingModel model = build_data_parallel_model(
       all_ops(),
@@ -326,7 +326,7 @@ TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
       MomentumSgd{}, {.replicas = 1, .scope = "cpu", .precision = DType::bfloat16});
   CompileRequest request = request_of(model);
   const Plan row_major = compile(request);
-  request.chooses_state_layouts = false;  // else it would lie in rows again
+  request.chooses_state_layouts = false;  // otherwise it would return to row-major order
   request.state_layouts.resize(request.states.size());
   for (std::size_t i = 0; i < request.states.size(); ++i)
     if (request.states[i].ends_with("second_w"))

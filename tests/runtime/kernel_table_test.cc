@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which candidate of a table a node gets, and what is said of the others.
+// The candidate of a table that a node gets, and the reasons for refusing the others.
 #include "runtime/kernel/table.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ KernelTable table_of(std::vector<Candidate> candidates) {
   return {DeviceKind::gpu, all_ops(), {{"Relu", "", std::move(candidates)}}};
 }
 
-// y = relu(x), and the request for it.
+// y = relu(x), and the request for its kernel.
 struct OneRelu {
   Graph graph{all_ops(), "one"};
   TensorDesc x;
@@ -98,7 +98,7 @@ TEST(KernelTable, AnErrorOfAnotherKindIsNoRefusal) {
   expect_error([&] { table.choose(one.request()); }, "axis 7 does not exist");
 }
 
-// By the error's subject: the node `y` would begin many a text.
+// The node is identified by the error's subject, since many texts could begin with `y`.
 TEST(KernelTable, ANodeIsNamedOnceInThePlansError) {
   const OneRelu one;
   const auto error_with = [&](const Candidate& candidate) {
@@ -175,7 +175,8 @@ TEST(KernelTable, Float32ComesBehindOnesOwnAndTheHostLast) {
   EXPECT_EQ(text_of(missing.refused), "GPU: has no kernel for it");
 }
 
-// The GPU's own kernels leave a node to the host that asks for it; on a CPU it is as any other.
+// The GPU's kernels leave a node with a host request to the host. On a CPU the request has no
+// effect.
 TEST(KernelTable, ANodeMayAskForTheHost) {
   const auto accelerator = threads_as_devices(Reach::far);
   const KernelEntry host{"Relu", "", {{"CPU", anything, kNothing}}};

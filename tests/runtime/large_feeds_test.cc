@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches that travel to devices beside a run, with CPU kernels behind queues (queued_cpu.h).
+// Batches that are copied to devices during a run, with CPU kernels behind queues (queued_cpu.h).
 #include "runtime/exec/large_feeds.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr int64_t kWide = 2048;  // 16 rows of it are large, and so is a replica's half of 32
+constexpr int64_t kWide = 2048;  // 16 rows of this width are large, and so is a replica's half of 32 rows
 constexpr int64_t kRows = 32;
 
 TrainingModel wide_model(int replicas) {
@@ -33,7 +33,7 @@ TrainingModel wide_model(int replicas) {
   return build_data_parallel_model(all_ops(), network, MomentumSgd{}, {.replicas = replicas});
 }
 
-// Batches of every step, in memory of which there is one.
+// Batches of every step, in a single piece of memory.
 class WideFeeds {
  public:
   explicit WideFeeds(const TrainingModel& model) : feeds(model) {}
@@ -57,7 +57,7 @@ class WideFeeds {
 
 struct Ahead {
   bool ahead = true;
-  std::vector<int64_t> rows = {kRows};  // of the steps, in turn
+  std::vector<int64_t> rows = {kRows};  // the number of rows of each step
 };
 
 StateValues trained_wide(int replicas, const std::vector<Device>& devices, const Ahead& how) {
@@ -77,7 +77,7 @@ StateValues trained_wide(int replicas, const std::vector<Device>& devices, const
       options.meanwhile = [&, next = step + 1] {
         batch.fill(next, rows(next));
         session.step().feed_ahead(batch.feeds.tensors());
-        // With rows that were never run before, the next run reads these.
+        // If the number of rows is new, the next run reads this memory.
         if (next > static_cast<int64_t>(how.rows.size())) batch.spoil();
       };
     session.step().run(batch.feeds.tensors(), options);
@@ -100,7 +100,7 @@ TEST(FedAhead, TrainsToTheSameBits) {
   }
 }
 
-// A batch that was sent, and that the next run is not of, is not taken for that run's.
+// A batch that was sent ahead is not used for a run on other feeds.
 TEST(FedAhead, IsOnlyForARunThatSaysSo) {
   const TrainingModel model = wide_model(1);
   Session session(model, gpu_devices(1), queued_kernels(), {5, 1, {}});
@@ -208,7 +208,7 @@ TEST_F(LargeFeedsTest, AreTheLargeOnes) {
   EXPECT_TRUE(large.has(1));
 }
 
-// While the worker is held up by a step, the next batch arrives, and does not touch the step's own.
+// While a step blocks the worker, the next batch arrives without overwriting the step's batch.
 TEST_F(LargeFeedsTest, TravelBesideTheStep) {
   LargeFeeds large(plan_, *gpu_);
   const auto queue = [this](int) -> Queue& { return *queue_; };
@@ -219,7 +219,7 @@ TEST_F(LargeFeedsTest, TravelBesideTheStep) {
     std::promise<void> go_on;
     queue_->call([held = go_on.get_future().share()] { held.wait(); });
     large.send(feeds(100), 1);
-    large.send(feeds(value), 1);  // only after the first one has arrived
+    large.send(feeds(value), 1);  // sent only after the first batch has arrived
     go_on.set_value();
     EXPECT_EQ(placed(), value - 1);
     large.place(bound_, queue);
@@ -227,7 +227,7 @@ TEST_F(LargeFeedsTest, TravelBesideTheStep) {
   }
 }
 
-// What is sent again waits until the worker has taken what was sent before.
+// A second batch waits until the worker has taken the first.
 TEST_F(LargeFeedsTest, DoNotOverwriteWhatIsNotPlaced) {
   LargeFeeds large(plan_, *gpu_);
   const auto queue = [this](int) -> Queue& { return *queue_; };
@@ -237,13 +237,13 @@ TEST_F(LargeFeedsTest, DoNotOverwriteWhatIsNotPlaced) {
     queue_->call([held = go_on.get_future().share()] { held.wait(); });  // the run before
     large.place(bound_, queue);
     large.send(feeds(-value), 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // time to go wrong
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // gives an error time to show
     go_on.set_value();
     EXPECT_EQ(placed(), value);
   }
 }
 
-// A recording begins in the root's queue, whatever other queues still do.
+// A recording begins in the root's queue, regardless of pending work in other queues.
 TEST_F(LargeFeedsTest, ArriveBeforeWhatTheRootDoesNext) {
   const TrainingModel model = wide_model(2);
   const Plan plan = compile(step_request(
@@ -270,7 +270,7 @@ TEST_F(LargeFeedsTest, ArriveBeforeWhatTheRootDoesNext) {
   large.place(bound, [&](int worker) -> Queue& { return worker == 0 ? *queue_ : *second; });
   std::atomic<bool> begun = false;
   queue_->call([&] { begun = true; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // time to go wrong
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // gives an error time to show
   EXPECT_FALSE(begun);
   go_on.set_value();
   queue_->finish();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which all-reduces of CPU replicas come at the end of a step.
+// The all-reduces of CPU replicas that come at the end of a step.
 #include "runtime/plan/late_meetings.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// "activation" lives from the first node to the last and makes up most of what lives at once.
-// Between the two, gradients are made and added up.
+// "activation" is live from the first node to the last and has most of the peak memory. Meanwhile,
+// gradients are computed and reduced.
 class LateMeetings : public ::testing::Test {
  protected:
   Value made(const std::string& name, int64_t bytes) {
@@ -41,8 +41,9 @@ class LateMeetings : public ::testing::Test {
   std::vector<int> meetings_;
 };
 
-// While "a" is added up, 12,000 + 1,200 bytes live, so 15,400 may. If "c" and "a" come late, 14,800
-// live while "d" is added up: another 1,200 of "b" are too many then, those of "d" not later.
+// While "a" is reduced, 12,000 + 1,200 bytes are live, so the limit is 15,400. If "c" and "a" are
+// late, 14,800 are live while "d" is reduced. Then another 1,200 for "b" exceed the limit, but the
+// bytes for "d" later do not.
 TEST_F(LateMeetings, FewestBytesAreChosenFirstAndMemoryGrowsByASixth) {
   reduce("a", 1200);
   reduce("b", 1200);
@@ -63,8 +64,8 @@ TEST_F(LateMeetings, LargeOnesStayUntilTheLast) {
   EXPECT_EQ(late(), (Names{"small", "large_2"}));
 }
 
-// While "other" is made, 12,000 + 2 x 6,000 bytes live already, the most of all times: a sixth more
-// would not be enough for another gradient, but this one lives then.
+// While "other" is computed, 12,000 + 2 x 6,000 bytes are already live, the peak. A sixth more
+// would not fit another gradient, but this gradient is live then anyway.
 TEST_F(LateMeetings, WhatLivesAnywayCostsNothing) {
   Value gradient = made("gradient", 6000);
   reduce(gradient, "large");
@@ -75,7 +76,7 @@ TEST_F(LateMeetings, WhatLivesAnywayCostsNothing) {
   EXPECT_EQ(late(), Names{"large"});
 }
 
-// As with a norm of all sums, which an update needs.
+// For example, an update needs a norm of all sums.
 TEST_F(LateMeetings, ASumThatLivesToTheEndMakesRoomForItsOperand) {
   Value sum = all_reduce(graph_, {made("gradient", 6000)}, Reduction::sum, {"sum"}, "sum")[0];
   meetings_ = {graph_.node_count() - 1};
@@ -86,7 +87,7 @@ TEST_F(LateMeetings, ASumThatLivesToTheEndMakesRoomForItsOperand) {
   EXPECT_EQ(late(), Names{"sum"});
 }
 
-// Copies of parameters would seem to make room for gradients.
+// Copies of parameters would seem to free memory for gradients.
 TEST_F(LateMeetings, CopiesOfStatesDoNotCount) {
   Value parameter = graph_.input("parameter", {DType::float32, {20000}});
   Value copy = cast(graph_, parameter, DType::bfloat16, "copy");

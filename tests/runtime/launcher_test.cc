@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the processes of a run meet, by what their launcher says.
+// The meeting point of a run's processes, from the variables of their launcher.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-// With these variables and none other that launchers set.
+// The world for these variables, with all other variables of launchers unset.
 World world_with(const Variables& variables) {
   for (const char* name : {"RANK",
                            "WORLD_SIZE",
@@ -138,7 +138,7 @@ TEST(Launcher, OfSlurmKnowsItsHosts) {
             0u);
   EXPECT_EQ(store_with(run, {{"SLURM_STEP_NUM_NODES", "2"}, {"LOCKSTEP_PORT", "40000"}}),
             "tcp://n012:40000");
-  // Missing variables of Slurm are named.
+  // The error names missing variables of Slurm.
   expect_error(
       [&] {
         store_with({{"SLURM_PROCID", "1"},

@@ -107,9 +107,9 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
   const bool blocked =
       plan.find("/c16") != std::string::npos || plan.find("/c8") != std::string::npos;
   // One for the fetched `sum`, one before ReduceMean, three around the Slices that are Concat's
-  // gradient; none between convolutions, pools and activations. That of ReduceMean's gradient, a
-  // constant, is made once, outside the steps, as are those of the filters. Where oneDNN wishes for
-  // no blocks (the processor decides) there are none at all.
+  // gradient; none between convolutions, pools and activations. The reorder of ReduceMean's
+  // gradient, a constant, runs once, outside the steps, and so do the reorders of the filters. If
+  // oneDNN prefers no blocks (depending on the processor), there are no reorders at all.
   std::size_t reorders = 0;
   for (std::size_t at = plan.find("Reorder ["); at != plan.npos;
        at = plan.find("Reorder [", at + 1))
@@ -118,7 +118,7 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
   EXPECT_EQ(plan.find("refresh Reorder square_grad") != plan.npos, blocked) << plan;
 }
 
-// The mean's gradient is small row-major; what it spreads it over is made in blocks at once.
+// The mean's gradient is small and row-major. Its broadcast writes blocks directly.
 TEST(Layout, SpreadsTheGradientOfAMeanOverBlocks) {
   Graph graph(all_ops(), "mean");
   const Value x = graph.input("x", {DType::float32, {2, 3, 12, 12}});
@@ -145,7 +145,7 @@ TEST(Layout, SpreadsTheGradientOfAMeanOverBlocks) {
   EXPECT_EQ(spread > 1, reorders > 0) << "a processor may wish for no blocks\n" << text_of(plan);
 }
 
-// A bias' gradient: sums by channel have the bits of the row-major tensor's.
+// A bias's gradient: sums by channel have the bits of the row-major tensor's sums.
 TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
   const auto run_on = [](const Graph& graph, const Literal& x, std::vector<std::string> fetches) {
     States store({}, {});
@@ -183,7 +183,7 @@ TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
   }
 }
 
-// The reorders that are steps, and those that convolutions make of their weights.
+// Counts the reorders that are steps, and the reorders that convolutions make of their weights.
 TEST(Layout, CountsTheBytesThatAreReordered) {
   const Network network;
   const Plan plan = compile({.graph = network.graph,
@@ -232,8 +232,8 @@ float as_cast(float x, DType to) {
   }
 }
 
-// A cast keeps blocks of channels if what it makes can be reordered again: oneDNN knows neither
-// booleans nor numbers of 64 bits.
+// A cast keeps channel blocks if its result can be reordered again. oneDNN supports neither
+// booleans nor 64-bit numbers.
 TEST(Layout, OfCastsIsOneThatCanBeLeft) {
   for (const int64_t channels : {16, 13})
     for (const DType to : {DType::boolean, DType::int32, DType::int64, DType::float64,
@@ -264,7 +264,8 @@ TEST(Layout, OfCastsIsOneThatCanBeLeft) {
     }
 }
 
-// oneDNN knows no convolution to nothing: asked for its wish it throws what is no Error.
+// oneDNN has no convolution with an empty result. The query for its preferred layout throws an
+// exception that is not an Error.
 TEST(Layout, WhatNoEngineTakesIsNamed) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
@@ -282,7 +283,7 @@ TEST(Layout, WhatNoEngineTakesIsNamed) {
       "y (Conv", "could not create");
 }
 
-// Wishes by themselves.
+// Queries the preferred layouts alone.
 KernelRequest request_of(const Node& node, std::vector<TensorDesc> in,
                          std::vector<TensorDesc> out) {
   return {node, std::move(in), std::move(out), {}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout as a value, and devices' kinds as rows.
+// A layout as a value, and kinds of devices as table rows.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -44,8 +44,8 @@ TEST(LayoutType, OrdersBlocksByTheirWidth) {
   EXPECT_LT(Layout::blocks(16), Layout::channels_last(2));
 }
 
-// States lie row-major or in tiles that are neither turned nor in pairs; layouts have texts of
-// their own.
+// States are row-major, or in tiles that are neither transposed nor paired. Each layout has its own
+// text.
 TEST(LayoutType, SaysWhetherStatesMayLieSo) {
   std::set<std::string> texts{Layout().text(), Layout::blocks(8).text(),
                               Layout::channels_last(8).text()};

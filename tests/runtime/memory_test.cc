@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
-// Sizes below and above the one from which memory has pages of its own and is filled by all cores.
+// Sizes below and above the threshold at which memory gets separate pages and all cores fill it.
 TEST(Memory, EveryByteIsFilledWhateverTheSize) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65},
                                   4 * kMebi - 1, 4 * kMebi, 33 * kMebi + 5, 65 * kMebi}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a session behaves as beside other programs. Times are given, none is measured.
+// The times at which a session behaves as beside other programs. Times are given, not measured.
 #include "runtime/threads/neighbours.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ int threads_of_this_process() {
   return count;
 }
 
-// Hands over looks of a second each, in which the threads waited that share of their time.
+// Passes samples of one second each, in which threads waited this fraction of their time.
 template <class Judge>
 struct Looks {
   Judge& judge;
@@ -47,7 +47,7 @@ struct Looks {
 TEST(SharedCores, WaitsOfATwentiethShowOthers) {
   SharedCores cores;
   Looks<SharedCores> looks{cores};
-  EXPECT_FALSE(looks.add(90));  // what was before the first look does not count
+  EXPECT_FALSE(looks.add(90));  // the time before the first sample does not count
   EXPECT_FALSE(looks.add(0));
   EXPECT_FALSE(looks.add(4));
   EXPECT_TRUE(looks.add(5));
@@ -59,7 +59,7 @@ TEST(SharedCores, FiveQuietLooksInARowEndIt) {
   looks.add(0);
   EXPECT_TRUE(looks.add(30));
   for (int look = 0; look < 4; ++look) EXPECT_TRUE(looks.add(2));
-  EXPECT_TRUE(looks.add(3));  // begins again
+  EXPECT_TRUE(looks.add(3));  // starts over
   for (int look = 0; look < 4; ++look) EXPECT_TRUE(looks.add(2));
   EXPECT_FALSE(looks.add(2));
   EXPECT_FALSE(looks.add(4));
@@ -108,7 +108,7 @@ TEST(CoreClock, ThreadsThatRanHaveTime) {
   EXPECT_GT(before->ran, 0);
   EXPECT_GE(clock.read()->ran, before->ran);
 
-  // So do threads that begin later, until they end, although files stay open between reads.
+  // Later threads are found as well, until they end, although files stay open between reads.
   for (const int threads : {1, 20, 2}) {
     std::vector<pid_t> begun(static_cast<std::size_t>(threads));
     const int64_t alone = clock.read()->ran;
@@ -134,7 +134,7 @@ TEST(CoreClock, ThreadsThatRanHaveTime) {
   }
 }
 
-// Nothing is kept of a look that could not open all files.
+// A sample that could not open all files is discarded.
 TEST(CoreClock, FindsThreadsThatItCouldNotReadBefore) {
   CoreClock clock;
   rlimit before{};
@@ -176,7 +176,7 @@ class NeighboursTest : public ::testing::Test {
   }
 };
 
-// On one core, waits of two threads are always short. No threads are kept for this.
+// On one core, waits of two threads are always short. No threads are pinned for them.
 TEST_F(NeighboursTest, AreThereAsLongAsOthersUseTheCores) {
   const bool one_core = cpu_cores() == 1;
   const int before = threads_of_this_process();
@@ -200,7 +200,7 @@ TEST_F(NeighboursTest, AreThereAsLongAsOthersUseTheCores) {
   EXPECT_TRUE(neighbours.there());
 }
 
-// Cores of all teams, if that many threads need all of them.
+// Each thread gets a core of all teams' cores if the threads need all cores.
 TEST_F(NeighboursTest, EachThreadGetsACoreIfTheyNeedAll) {
   const int cores = cpu_cores();
   if (cores < 2) GTEST_SKIP() << "this machine has one core";
@@ -256,7 +256,7 @@ TEST_F(NeighboursTest, TeamsOfOneThreadThatLeaveACoreFreeHaveNone) {
   EXPECT_FALSE(neighbours.there());
 }
 
-// On one core there is nothing to keep to.
+// On a single core there is nothing to pin to.
 TEST_F(NeighboursTest, AsManyTeamsOfOneThreadAsCoresKeepToThemWhileAlone) {
   const int cores = cpu_cores(), all_kept = cores > 1 ? cores : 0;
   Neighbours neighbours(cores, 1);

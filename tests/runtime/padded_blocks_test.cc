@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels that no block divides lie in padded blocks from convolution to convolution, and give the
-// numbers of row-major tensors.
+// Channels that no block divides are stored in padded blocks between convolutions, with the numbers
+// of row-major tensors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,9 +25,9 @@ namespace {
 const Dims kImage{3, 9, 7};
 constexpr int64_t kClasses = 5, kBatch = 4;
 
-// Convolutions between these channels and 48, which fill blocks, as in MobileNetV2. What follows a
-// batch norm of padded channels, a Clip whose bounds are above 0, sums over padded channels
-// (biases) and what takes no padding: a pool.
+// Convolutions between `channels` and 48, which fill blocks, as in MobileNetV2. After a batch norm
+// of padded channels: a Clip with bounds above 0, sums over padded channels (biases), and a pool,
+// which does not support padding.
 ModelFn network_of(int64_t channels) {
   return [channels](Net& net) {
     Graph& graph = net.graph;
@@ -140,7 +140,8 @@ TEST_P(PaddedBlocks, ResumeWithTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Channels, PaddedBlocks, ::testing::Values(3, 10, 17, 24, 28, 40, 48));
 
-// A convolution of an infinite value would leave NaN in the padding, for the next one to spread.
+// A convolution of an infinity could leave NaN in the padding, and the next convolution would
+// spread it.
 TEST(PaddedBlocksOf, WhatIsNotFiniteDoesNotSpreadByPadding) {
   Graph graph(all_ops(), "clipped");
   PhiloxSequence random(3, 3);
@@ -178,7 +179,7 @@ TEST(PaddedBlocksOf, WhatIsNotFiniteDoesNotSpreadByPadding) {
     ASSERT_NEAR(results[0][i], results[1][i], 1e-4) << i;
 }
 
-// 28 channels fill no blocks of 8 or 16, but nearly.
+// 28 channels almost fill blocks of 8 or 16.
 TEST(PaddedBlocksOf, ConvolutionsBatchNormsAndSumsTakeThem) {
   for (const DType precision : {DType::float32, DType::bfloat16})
     for (const bool fused : {true, false}) {
@@ -186,7 +187,7 @@ TEST(PaddedBlocksOf, ConvolutionsBatchNormsAndSumsTakeThem) {
       const TrainingModel model = model_of(28, way);
       Training training(model, way);
       const Plan& plan = training.plan();
-      if (!any_blocks(plan)) continue;  // such a processor's convolutions wish for none
+      if (!any_blocks(plan)) continue;  // convolutions of this processor prefer no blocks
       const std::set<std::string> users = users_of_padding(plan);
       for (const char* type : {"Conv", "ConvGradX", "ConvGradW", "BatchNormTrain", "BatchNormGrad",
                                "Add", "ReluGrad", "Reorder"})
@@ -202,14 +203,14 @@ TEST(PaddedBlocksOf, ConvolutionsBatchNormsAndSumsTakeThem) {
     }
 }
 
-// Padding would be most of such a tensor.
+// Most of this tensor would be padding.
 TEST(PaddedBlocksOf, FewChannelsStayRowMajor) {
   const TrainingModel model = model_of(3, {});
   Training training(model, {});
   EXPECT_TRUE(users_of_padding(training.plan()).empty()) << text_of(training.plan());
 }
 
-// Padding has a place in memory, and is no element.
+// Padding occupies memory, but is not an element.
 TEST(PaddedBlocksOf, MemoryHoldsPaddingToo) {
   const TensorDesc padded{DType::float32, {2, 20, 3, 5}, Layout::blocks(16)};
   EXPECT_TRUE(padded.padded());

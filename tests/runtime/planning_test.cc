@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, aliases, waits: what a plan promises before it runs.
+// Memory, aliases and waits: guarantees of a plan before it runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,8 @@ TEST(PlanOffsets, NeverOverlapInTimeAndMemory) {
   }
 }
 
-// A walk through time asks in every place who is there: comparing all with all takes too long.
+// The planner sweeps through time and tracks the live values. Comparing all pairs would take too
+// long.
 TEST(PlanOffsets, ThousandsNeverOverlapAndStayNearTheLowerBound) {
   PhiloxSequence random(3, 4);
   std::vector<Lifetime> items;
@@ -68,14 +69,15 @@ TEST(PlanOffsets, ThousandsNeverOverlapAndStayNearTheLowerBound) {
 }
 
 TEST(PlanOffsets, ComesNearTheLowerBound) {
-  // A forward and backward pass of ten layers: activations live until their gradient is done.
+  // A forward and backward pass of ten layers. Activations are live until their gradient is
+  // computed.
   std::vector<Lifetime> items;
   for (int layer = 0; layer < 10; ++layer) {
     std::size_t bytes = 64 * (1 + (layer * 37) % 11);
     items.push_back({bytes, layer, 20 - layer});        // activation
     items.push_back({bytes, 19 - layer, 20 - layer});   // gradient
-    items.push_back({64 * 9, layer, layer});            // workspace forward
-    items.push_back({64 * 9, 20 - layer, 20 - layer});  // workspace backward
+    items.push_back({64 * 9, layer, layer});            // forward workspace
+    items.push_back({64 * 9, 20 - layer, 20 - layer});  // backward workspace
   }
   EXPECT_LE(static_cast<double>(plan_offsets(items).total),
             1.1 * static_cast<double>(most_alive(items)));
@@ -111,7 +113,7 @@ TEST(Compile, ViewsCostNothingAndDyingOperandsAreOverwritten) {
   EXPECT_EQ(plan_of(graph, {"c"}, {.alias = false}).steps.size(), 3u);
 }
 
-// It is copied after all nodes, although these are done with it before.
+// The feed is copied into the state after all nodes, although the last reader runs earlier.
 TEST(Compile, AFeedThatAStateTakesIsNotOverwritten) {
   Graph graph(all_ops());
   const Value x = graph.input("x", {DType::float32, {4, 4}});
@@ -205,13 +207,13 @@ TEST(Compile, WhatNoMemoryHoldsIsRefusedByName) {
   expect_error([&] { plan(int64_t{1} << 40); }, "float32[1099511627776,1024] needs 4 PiB");
   setenv("LOCKSTEP_MEMORY", "1M", 1);
   expect_error([&] { plan(257); }, "float32[257,1024] needs 1 MiB", "allowed by LOCKSTEP_MEMORY");
-  // Each value fits, not all that is alive at a time.
+  // Each value fits, but the live values together do not.
   expect_error([&] { plan(256); }, "the plan of graph", "largest value is", "needs 2 MiB");
   EXPECT_EQ(plan(16).workers.size(), 1U);
   unsetenv("LOCKSTEP_MEMORY");
 }
 
-// A plan's own states lie beside the arena.
+// A plan's private states are outside the arena.
 TEST(Compile, WhatAPlanKeepsCountsAsMemory) {
   Graph graph(all_ops());
   const Value x = graph.input("x", {DType::float32, {1024, 1024}});
@@ -254,7 +256,8 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
     const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
     std::size_t arena = 0;
     for (const Worker& worker : plan.workers) arena += worker.arena_bytes;
-    // Of the graph's tensors: fusion and shared states take some away, so that the rest share less.
+    // Compares memory of the graph's tensors. Fusion and shared states remove some tensors, so the
+    // rest share less.
     SessionOptions unfused{.seed = 1, .threads = 1};
     unfused.compile.rewrites = unfused.compile.share = false;
     Session apart(c.model, cpu_devices(c.model.replicas), all_kernels(), unfused);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on devices that work behind the host's back, with CPU kernels behind queues (queued_cpu.h).
+// Runs on asynchronous devices, with CPU kernels behind queues (queued_cpu.h).
 #include <gtest/gtest.h>
 
 #include "operators/elementwise/elementwise.h"
@@ -16,7 +16,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Six steps, some of them recorded; the state afterwards.
+// Runs six steps, some of them recorded. Returns the state.
 StateValues trained_on(const TrainingModel& model, const std::vector<Device>& devices) {
   Session session(model, devices, queued_kernels(), {5, 1, {}});
   session.initialise();
@@ -61,7 +61,7 @@ TEST(Queues, AStepIsNotRecordedWhereRecordIsFalse) {
   EXPECT_TRUE(with == without);
 }
 
-// Random numbers of a recorded step depend on the step that runs, not on the one recorded.
+// Random numbers of a replayed step depend on the current step, not on the recorded step.
 TEST(Queues, ARecordingIsToldTheStep) {
   TrainingModel model(all_ops());
   Value x = model.step.input("x", {DType::float32, {1000}});
@@ -122,7 +122,7 @@ TEST(Queues, TheFirstValueThatIsNotFiniteIsNamed) {
   EXPECT_EQ(found.step, -1) << found.text;
 }
 
-// An error of the device ends the run, later runs work.
+// An error of the device ends the run; later runs work.
 TEST(Queues, WhatAKernelThrowsIsThrown) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {4}});
@@ -153,7 +153,7 @@ TEST(Queues, DevicesThatAreNotThereAreNamed) {
                "must be of one kind", "cpu:0 and gpu:0");
 }
 
-// Large feeds are staged by several threads.
+// Several threads copy large feeds to staging memory.
 TEST(ParallelCopy, CopiesEveryByteAndNoOther) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, (std::size_t{3} << 20U) + 5})
     for (const int threads : {1, usable_threads(3)}) {
