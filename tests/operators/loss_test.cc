@@ -47,7 +47,7 @@ Reference cross_entropy(const std::string& reduction, double ignored = NAN) {
       total += each[i];
       weight_total += weight;
     }
-    if (reduction == "mean" && weight_total > 0) total /= weight_total;  // the mean over no labels is 0
+    if (reduction == "mean" && weight_total > 0) total /= weight_total;  // 0 without labels
     Doubles loss{{}, {total}};
     return std::vector<Doubles>{reduction == "none" ? each : loss, log_prob};
   };

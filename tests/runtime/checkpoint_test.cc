@@ -157,7 +157,7 @@ TEST(Checkpoint, EachOfAThousandFlippedBitsIsNamed) {
     const auto bit = static_cast<std::size_t>(random.below(static_cast<int64_t>(8 * reach)));
     std::string text = whole;
     text[bit / 8] = static_cast<char>(text[bit / 8] ^ 1 << bit % 8);
-    std::ofstream(folder / "flipped", std::ios::binary) << text;  // faster than write_file, which syncs
+    std::ofstream(folder / "flipped", std::ios::binary) << text;  // no sync, unlike write_file
     EXPECT_THROW(load_checkpoint(session, folder / "flipped"), Damaged) << "bit " << bit;
   }
   EXPECT_TRUE(session.save() == before);

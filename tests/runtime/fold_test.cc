@@ -148,7 +148,7 @@ TEST_P(Folding, ComputesTheSameForAllWindowsAndEndings) {
             way().precision == DType::float32 && winograd::loops_here()) {
           EXPECT_NE(fused.plan.find("[Winograd, "), std::string::npos) << fused.plan;
         }
-        if (way().precision != DType::float32) continue;  // z is not folded, so it is added in float32
+        if (way().precision != DType::float32) continue;  // z is in float32
         EXPECT_EQ(fused.steps["Relu"], 0) << fused.plan;
         EXPECT_EQ(fused.steps["Add"], ending.adds) << fused.plan;
         EXPECT_EQ(fused.steps["Mul"], 0) << fused.plan;  // filters are computed in advance

@@ -22,7 +22,7 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr int64_t kWide = 2048;  // 16 rows of this width are large, and so is a replica's half of 32 rows
+constexpr int64_t kWide = 2048;  // 16 rows are large, and so is a replica's half of 32
 constexpr int64_t kRows = 32;
 
 TrainingModel wide_model(int replicas) {

@@ -62,7 +62,7 @@ const std::vector<PublishedStep> kSteps{
     {"VGG16", vgg16, 4, false, 1, DType::bfloat16},
     {"MobileNetV2", mobilenet_v2, 16, false, 1, DType::bfloat16}};
 
-// Directly computed (`exact`), 3x3 filters lie in tiles, too; in small batches some do anyway.
+// With `exact`, 3x3 filters are in tiles as well; small batches already have some filters in tiles.
 TEST(ReorderedBytes, OfPublishedNetworksAreFew) {
   if (!reads_tiles(plan_of_published(kSteps[0]))) {
     ASSERT_NE(isa_here(), Isa::avx512) << "AVX-512's convolutions read tiles";

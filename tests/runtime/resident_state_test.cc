@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state that holds a batch: each replica has its own rows, and no file does.
+// A state that holds a batch: each replica has its own rows, and files contain none.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kHeld = 500'000;  // rows; 2 MB
 
-// Two replicas that hold a batch, which the step does not read.
+// Two replicas with a resident batch that the step does not read.
 TrainingModel holding_model() {
   TrainingModel model = small_mlp(2);
   State held{{"batch", {}}, StateKind::resident};
@@ -73,7 +73,8 @@ TEST(ResidentState, IsNoValueToTrainFrom) {
       "the state has no values yet");
 }
 
-// Its rows differ by replica and may be anything; a run goes on with the batch that is loaded then.
+// Rows differ between replicas and may have any value. A resumed run uses the batch that is loaded
+// then.
 TEST(ResidentState, IsInNoCheckpoint) {
   TemporaryFolder folder;
   const TrainingModel model = holding_model();
@@ -93,7 +94,7 @@ TEST(ResidentState, IsInNoCheckpoint) {
   EXPECT_EQ(to.at("cpu_1/batch", 0), 60);
 }
 
-// A file states its kind, type and shape, and has no room for its rows.
+// A file has the state's kind, type and shape, but not its rows.
 TEST(ResidentState, IsAnInputOfItsFile) {
   TemporaryFolder folder;
   const TrainingModel model = holding_model();

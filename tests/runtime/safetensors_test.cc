@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of tensors: what is written is read, and whatever is wrong with a file is named.
+// Files of tensors: reading returns the written tensors, and an error names each defect of a file.
 #include "runtime/state/safetensors.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace lockstep::testing {
 namespace {
 
-// A file as others write it.
+// A file as other programs write it.
 std::string file_of(const std::string& header, std::size_t data_bytes) {
   const uint64_t length = header.size();
   std::string text(sizeof length, '\0');
@@ -61,7 +61,7 @@ TEST(Safetensors, ReadsWhatItWrites) {
   EXPECT_TRUE(file.checked);
 }
 
-// A header is read without its data, and believed no more than a whole file.
+// A header can be read without its data, and is checked as strictly as a whole file.
 TEST(Safetensors, AHeaderAloneHasNamesAndShapes) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.safetensors";
@@ -84,7 +84,7 @@ TEST(Safetensors, AHeaderAloneHasNamesAndShapes) {
                "File name too long; shorten the name");
 }
 
-// The checksum can be computed by anybody, byte after byte.
+// The checksum is a plain CRC over all bytes, so any program can compute it.
 TEST(Safetensors, TheLastChecksumIsThatOfTheFileWithItsOwnDigitsAsZeros) {
   TemporaryFolder folder;
   std::string text = written(folder / "f");
@@ -169,7 +169,7 @@ TEST(Safetensors, IsReadAsStrictlyAsItsReferenceDoes) {
   refused("{", 0, "not JSON");
 }
 
-// Nothing is taken by such a size before it is compared with the file's.
+// A size is compared with the file's size before any memory is allocated.
 TEST(Safetensors, DoesNotBelieveSizes) {
   for (const char* shape :
        {"[2147483648]", "[4294967297]", "[9223372036854775807]", "[4294967296,4294967296]",

@@ -77,8 +77,8 @@ TEST(ParseDevices, KnowsTheDeviceOfAProcess) {
   }
 }
 
-// A state's new value must not be written into it while its maker still reads the old one, not even
-// through a view. The transposed of a square matrix cannot be made in place.
+// A state's new value must not overwrite the state while the producer of the value still reads it,
+// even through a view. A square matrix cannot be transposed in place.
 TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {
   Graph graph(all_ops());
   Value state = graph.input("w", {DType::float32, {3, 3}});
@@ -97,7 +97,7 @@ TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {
   EXPECT_TRUE(states.read("w") == Literal::of<float>(columns, {3, 3}));
 }
 
-// Devices are whatever list the user gives: numbers need not begin at 0 nor follow one another.
+// Devices may have any numbers; they need not begin at 0 or be consecutive.
 TEST(Session, ReplicasRunOnTheDevicesTheyAreGiven) {
   const TrainingModel model = small_mlp(2);
   const auto trained_on = [&](const std::string& devices) {
@@ -166,7 +166,7 @@ TEST(Session, AnErrorInOneWorkerReachesTheCaller) {
                "cpu_2/loss (SoftmaxCrossEntropyLoss, replica 2",
                "label 77 of row 1 of 'cpu_2/label' is outside 0..4 (and is not ignored)");
   session.initialise();
-  session.step().run(feeds.at(0, 0.1F), {});  // and the session goes on
+  session.step().run(feeds.at(0, 0.1F), {});  // the session still works
 }
 
 TEST(Session, NamesTheFirstValueThatIsNotFinite) {
@@ -192,7 +192,7 @@ TEST(Session, NamesTheFirstValueThatIsNotFinite) {
   EXPECT_EQ(found.step, -1) << found.text;
 }
 
-// As attention hides what it must not see: scores of -inf are wanted, softmax makes them zeros.
+// Attention masks use scores of -inf on purpose; softmax turns them into zeros.
 TEST(Session, AMaskIsNoFault) {
   const ModelFn masked = [](Net& net) {
     Value x = net.input("data", {DType::float32, {"N", 4}});
@@ -224,7 +224,7 @@ TEST(Session, AMaskIsNoFault) {
   session.state().write("cpu_1/fc2_w", w);
   session.step().run(feeds, options);
   EXPECT_EQ(found.text, "'cpu_1/fc2' (Gemm on cpu:1): inf");
-  w = session.state().read("cpu_0/fc1_w");  // behind a mask a NaN is none of its doing
+  w = session.state().read("cpu_0/fc1_w");  // the mask does not cause a NaN
   reinterpret_cast<float*>(w.bytes().data())[0] = std::nanf("");
   session.state().write("cpu_0/fc1_w", w);
   session.step().run(feeds, options);
@@ -241,7 +241,7 @@ TEST(Session, NamesWhatIsFedThatIsNotFinite) {
   feeds.images()[6 * 36 + 2 * 6 + 5] = nan;  // the third image of replica 1
   expect_error([&] { session.step().run(fed, session.run_options(0)); },
                "step: the loss is nan, for input 'data' of replica 1 is fed nan at [2,0,2,5]");
-  // Whoever skips such steps may feed them.
+  // A model that skips such steps accepts these feeds.
   model = small_mlp(2, MomentumSgd{}, {.skip_non_finite = true});
   Session skipping(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   skipping.initialise();
@@ -274,7 +274,7 @@ TEST(Session, StatesWithoutValuesAreToldBeforeTheFirstStep) {
   session.step().run(feeds.at(0, 0.1F), session.run_options(0));
 }
 
-// State that takes another state's old value must not see its new one.
+// A state that receives another state's old value must not see the new value.
 TEST(Session, UpdatesThatCrossAreCopied) {
   TrainingModel model(all_ops());
   TensorType pair{DType::float32, {2}};
@@ -302,7 +302,7 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 
-// A graph of the model that says another shape would read beyond the state's memory.
+// A graph with another shape for the state would read beyond its memory.
 TEST(Session, AStateHasOneShapeInEveryGraph) {
   TrainingModel model = small_mlp(1);
   Graph graph(all_ops(), "prediction");

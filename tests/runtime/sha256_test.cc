@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published vectors: FIPS 180-4's examples, NIST's million of letters, RFC 4231.
+// The published test vectors: FIPS 180-4's examples, NIST's million letters, RFC 4231.
 #include "runtime/dist/sha256.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Sha256, AuthenticatesWithThePublishedValues) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-// OpenSSL reads its file once, so a process of its own asks.
+// OpenSSL reads its file once, so the test runs in a separate process.
 TEST(Sha256, NamesAFileThatLeavesItOut) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::string path = ::testing::TempDir() + "without_providers.cnf";

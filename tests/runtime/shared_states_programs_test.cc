@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of a session that read, copy and change what its replicas keep once.
+// Programs of a session that read, copy and change states that its replicas share.
 #include <gtest/gtest.h>
 
 #include "graph/passes/share.h"
@@ -12,8 +12,8 @@ namespace {
 
 using Training = SharingTraining;
 
-// The first program that trains reads a frozen filter of each replica for itself, since one is
-// fetched: as a fetched value is row-major, they lie differently.
+// The first program that trains reads a frozen filter on each replica separately, since one of the
+// filters is fetched. A fetched value is row-major, so the two layouts differ.
 TEST(SharedStates, LieAsTheFirstProgramThatTrainsWishes) {
   for (const std::string fetched : {"cpu_0/a_conv1_w", "cpu_1/a_conv1_w"}) {
     const TrainingModel model = small_residual({.replicas = 2, .frozen = {"a_conv1_w"}});
@@ -32,7 +32,7 @@ TEST(SharedStates, LieAsTheFirstProgramThatTrainsWishes) {
   }
 }
 
-// Initial values that are made of states take those of each replica.
+// Initial values that depend on states use each replica's states.
 TEST(SharedStates, AreNotThoseOfInitialValuesThatReadThem) {
   TrainingModel model = small_mlp(2);
   Graph init(all_ops(), "init");
@@ -58,7 +58,7 @@ TEST(SharedStates, AreNotThoseOfInitialValuesThatReadThem) {
   EXPECT_TRUE(shared.session.save() == apart.session.save());
 }
 
-// One replica's other value is noticed, whichever replica it is.
+// A different value on any single replica is detected.
 TEST(SharedStates, AreNotThoseOfWhichOneReplicaMakesAnother) {
   for (const int odd : {-1, 0, 1, 2}) {
     Graph graph(all_ops(), "step");
@@ -78,7 +78,7 @@ TEST(SharedStates, AreNotThoseOfWhichOneReplicaMakesAnother) {
   }
 }
 
-// A program that writes the momentum of one replica alone, and one that writes both alike.
+// A program that writes the momentum of one replica only, and a program that writes both equally.
 TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
   for (const int changed : {1, 2}) {
     const TrainingModel model = small_mlp(2);
@@ -109,8 +109,8 @@ TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
   }
 }
 
-// A program in which one replica makes the new momentum, and the others copy it. A copy that is
-// fetched stays a value of its own.
+// A program in which one replica computes the new momentum and the others copy it. A fetched copy
+// stays a separate value.
 TEST(SharedStates, AreThoseThatReplicasCopyFromOne) {
   for (const std::string fetched : {"", "copy_1", "copy_2"}) {
     const TrainingModel model = small_mlp(3);
@@ -148,8 +148,8 @@ TEST(SharedStates, AreThoseThatReplicasCopyFromOne) {
   }
 }
 
-// On each replica a parameter takes a copy of its old momentum, which changes in the same step: by
-// half, or to a copy of the old parameter.
+// On each replica a parameter receives a copy of its old momentum. The momentum changes in the same
+// step: by half, or to a copy of the old parameter.
 TEST(SharedStates, TakeCopiesOfOldValues) {
   for (const bool swapped : {false, true}) {
     const TrainingModel model = small_mlp(2);
@@ -180,8 +180,8 @@ TEST(SharedStates, TakeCopiesOfOldValues) {
   }
 }
 
-// The copy that one replica took is not needed any more. A node that computes the same as the
-// update stays as it is.
+// The copy on one replica is no longer needed. A node that computes the same value as the update
+// stays.
 TEST(SharedStates, AreNotReadFromACopyThatGoesAway) {
   for (const int reader : {0, 1}) {
     const TrainingModel model = small_mlp(2);
@@ -221,7 +221,7 @@ TEST(SharedStates, AreNotReadFromACopyThatGoesAway) {
   }
 }
 
-// A value that is read after a run must be made on its replica.
+// A value that is read after a run must be computed on its replica.
 TEST(SharedStates, AreNotThoseWhoseNewValuesAreFetched) {
   const TrainingModel model = small_mlp(2);
   Training shared(model, true), apart(model, false);

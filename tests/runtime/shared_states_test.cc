@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that replicas keep once: the same bits, and the same files, as when each has its own.
+// Parameters that replicas share: the bits and files equal those of separate parameters.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -31,7 +31,7 @@ struct Way {
   std::string name;
   DataParallelOptions options = {};
   Setting setting = {};
-  bool shares = true;  // its parameters
+  bool shares = true;  // of parameters
 };
 
 std::vector<Way> ways() {
@@ -63,7 +63,7 @@ std::vector<Way> ways() {
         .all_reduce = {.spec = parse_all_reduce("pscpu:1k:hierarchical_copy"),
                        .packing = parse_packing("ready:1k:8k"),
                        .pieces = 2}}},
-      // Sums are rounded more often where they are copied.
+      // More copies mean more roundings of the sums.
       {"rings of 16 bits",
        {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("xring"), .wire = DType::float16}},
        {},
@@ -102,8 +102,9 @@ TEST(SharedStates, OfEachOfSeveralProcessesHaveTheSameBits) {
         shared.run(0, 3);
         apart.run(0, 3);
         EXPECT_TRUE(shared.session.save() == apart.session.save());
-        // What a message brings is like nothing else. "simple" sends the second process a message
-        // for each replica; in a ring, a part that one replica made comes back to another by one.
+        // The contents of a message are never equal to a local value. "simple" sends the second
+        // process a message for each replica. In a ring, a part that one replica computed returns
+        // to another replica as a message.
         const bool shares = spec == "simple" ? comm.rank() == 0 : spec != "xring";
         EXPECT_EQ(shared.are_one(model.states.front().name), shares);
       });
@@ -124,7 +125,7 @@ TEST(SharedStates, LieInOneMemoryUnlessEachReplicaComputesItsOwn) {
   EXPECT_GT(computed, 0);
 }
 
-// Bytes of new states that each worker makes.
+// The bytes of new states that each worker computes.
 std::vector<std::size_t> updated_bytes(const Plan& plan) {
   std::vector<std::size_t> bytes(plan.workers.size(), 0);
   std::set<int> seen;
@@ -162,7 +163,7 @@ TEST(SharedStates, AreSeparatedByAValueForOneReplica) {
     for (Training* training : {&shared, &apart}) {
       training->run(0, 2);
       Literal value = training->session.state().read(changed);
-      training->session.state().write(changed, value);  // nothing new
+      training->session.state().write(changed, value);  // the old value again
       EXPECT_EQ(find_drift(training->session), "");
       reinterpret_cast<float*>(value.bytes().data())[1] += 1;
       training->session.state().write(changed, value);
@@ -211,7 +212,7 @@ TEST(SharedStates, AreOneAgainAfterInitialValues) {
   EXPECT_TRUE(shared.session.save() == apart.session.save());
 }
 
-// Each replica then has another rate, as it would if it had its own parameters.
+// Each replica then has its own rate, as if it had its own parameters.
 TEST(SharedStates, AreSeparatedByDifferentRates) {
   const float rates[] = {0.05F, 0.5F};
   for (const bool other_program : {false, true}) {

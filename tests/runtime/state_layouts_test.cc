@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that training holds in tiles: the same bits, and the same files, as row-major ones.
+// Filters that training stores in tiles: the bits and files equal those of row-major filters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace {
 constexpr int64_t kClasses = 5;
 const Dims kImage{3, 8, 8};
 
-// Convolutions that oneDNN computes from tiles, one of them twice, a depthwise one, one whose
-// channels no tile divides, and a sum of two branches.
+// Convolutions that oneDNN computes from tiles, one of them used twice; a depthwise convolution; a
+// convolution with channels that no tile divides; and a sum of two branches.
 void tiled_network(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 3, 8, 8}});
   x = relu(net.graph, conv_layer(net, x, 32, {.kernel = 3, .pad = 1}, "first"), "first_relu");
@@ -42,7 +42,7 @@ void tiled_network(Net& net) {
   classify(net, fc_layer(net, global_average_pool(net.graph, y, "pool"), kClasses, {}, "pred"));
 }
 
-// A filter that is computed of states: a gate's gradient is a sum over a filter's gradient.
+// A filter that is computed from states. A gate's gradient is a sum over a filter's gradient.
 void gated_network(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 3, 8, 8}});
   x = relu(net.graph, conv_layer(net, x, 32, {.kernel = 3, .pad = 1}, "first"), "first_relu");
@@ -55,7 +55,7 @@ void gated_network(Net& net) {
              {{.kernel = {3, 3}, .pads = {1, 1, 1, 1}}}, name);
   }
   const Value from = net.param("made_from", {32, 16, 3, 3}, gaussian(0.1F));
-  const Value made = conv_layer(net, from, 16, {.kernel = 1}, "made");  // lies in channel blocks
+  const Value made = conv_layer(net, from, 16, {.kernel = 1}, "made");  // in channel blocks
   x = conv(net.graph, x, made, none, {{.kernel = {3, 3}, .pads = {1, 1, 1, 1}}, 2}, "grouped");
   classify(net, fc_layer(net, global_average_pool(net.graph, x, "pool"), kClasses, {}, "pred"));
 }
@@ -72,7 +72,7 @@ TrainingModel model_of(DataParallelOptions options, const ModelFn& network = til
   return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
 }
 
-// A session and the batches it trains on.
+// A session and its training batches.
 struct Training {
   Session session;
   StepFeeds feeds;
@@ -102,10 +102,11 @@ struct Training {
   }
 };
 
-// Of the tiled network: expand, project and halve, and narrow if tiles of 8 divide its channels.
+// The filters of the tiled network that are in tiles: expand, project and halve, and narrow if
+// tiles of 8 divide its channels.
 int filters_in_tiles(const Training& training) { return training.side_of_tiles() == 8 ? 4 : 3; }
 
-// Whether this processor's convolutions wish tiles.
+// True if this processor's convolutions prefer tiles.
 bool wishes_tiles() {
   const TrainingModel model = model_of({});
   Training training(model, true);
@@ -135,8 +136,9 @@ TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
     const Plan& tiled = tiles.session.step().plan(tiles.feeds.at(0, 0.05F));
     const Plan& row_major = plain.session.step().plan(plain.feeds.at(0, 0.05F));
     EXPECT_NE(text_of(tiled).find("expand_w/t"), std::string::npos);
-    // Each filter was read and written once for the forward pass, once for its gradient, and once
-    // for the gradient of the data, of turned tiles that the update writes now.
+    // In row-major order, each filter is read and written once for the forward pass, once for its
+    // gradient, and once for the gradient of the data. The last copy is now the transposed tiles
+    // that the update writes.
     const std::size_t filters = 64 * 32 + 32 * 64 + 48 * 32 * 9, narrow = small_tiles ? 24 * 48 : 0;
     EXPECT_EQ(traffic_of(row_major).reordered - traffic_of(tiled).reordered,
               6 * (filters + narrow) * sizeof(float) * static_cast<std::size_t>(replicas));
@@ -184,7 +186,7 @@ TEST_F(StateLayouts, GiveTheBitsOfRowMajorStates) {
   }
 }
 
-// The states stay row-major; what steps read of the filters lies in tiles.
+// The states stay row-major; the copies of filters that steps read are in tiles.
 TEST_F(StateLayouts, OfFiltersBesideNarrowCopiesAreRowMajor) {
   const TrainingModel model = model_of({.precision = DType::bfloat16});
   Training tiles(model, true), plain(model, false);
@@ -239,7 +241,7 @@ TEST_F(StateLayouts, WriteTheSameCheckpointsAndResumeFromThem) {
   plain.run(0, 2);
   EXPECT_EQ(file_of(tiles, "tiles"), file_of(plain, "plain"));
   load_checkpoint(resumed.session, folder / "tiles");  // before its first plan
-  late.run(0, 1);                                      // its states lie in tiles already
+  late.run(0, 1);                                      // its states are already in tiles
   load_checkpoint(late.session, folder / "tiles");
   for (Training* training : {&tiles, &resumed, &late}) training->run(2, 4);
   const std::string all = file_of(tiles, "tiles");
@@ -247,7 +249,7 @@ TEST_F(StateLayouts, WriteTheSameCheckpointsAndResumeFromThem) {
   EXPECT_EQ(file_of(late, "late"), all);
 }
 
-// Plans made before the choice are made anew; those of another batch keep it.
+// Plans from before the choice are made again; plans for another batch keep the choice.
 TEST_F(StateLayouts, AreSharedByAllPlans) {
   const TrainingModel model = model_of({});
   Training tiles(model, true), plain(model, false);
@@ -272,7 +274,7 @@ TEST_F(StateLayouts, AreSharedByAllPlans) {
   EXPECT_TRUE(tiles.session.save() == plain.session.save()) << "drawn anew into tiles";
 }
 
-// A state that is fetched stays as others read it.
+// A fetched state stays row-major.
 TEST_F(StateLayouts, OfFetchedValuesAreRowMajor) {
   const TrainingModel model = model_of({});
   Training tiles(model, true);
@@ -284,7 +286,7 @@ TEST_F(StateLayouts, OfFetchedValuesAreRowMajor) {
   EXPECT_EQ(std::memcmp(fetched.data, read.bytes().data(), read.bytes().size()), 0);
 }
 
-// A metric that convolves a filter as if it were images reads it in channel blocks.
+// A metric that convolves a filter as an image reads the filter in channel blocks.
 TEST_F(StateLayouts, OfFiltersThatAreReadInBlocksAreRowMajor) {
   for (const bool looks : {false, true}) {
     const TrainingModel model = model_of({}, [looks](Net& net) {
@@ -332,7 +334,7 @@ TEST(States, KeepTheirValuesInTiles) {
   EXPECT_EQ(std::vector<float>(raw, raw + values.size()), values);
 }
 
-// A lost change would make a plan take its kept copy for up to date.
+// If the last change were lost, a plan would treat its stale copy as current.
 TEST(States, KeepTheirLastChangeWhenTheyAreSeparated) {
   States states({"a", "b"}, {{DType::float32, {3}}, {DType::float32, {3}}});
   states.share({{0, 1}});
@@ -342,7 +344,7 @@ TEST(States, KeepTheirLastChangeWhenTheyAreSeparated) {
   EXPECT_GT(states.changed(1), 0U);
 }
 
-// A program that chooses how states lie may read those of two replicas in two ways.
+// A program that chooses state layouts may read the states of two replicas in two layouts.
 TEST(States, ThatAProgramWantsApartAreSeparated) {
   const TensorDesc desc{DType::float32, {16, 16, 3, 3}};
   TensorDesc tiled = desc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may not speak to the store, what those who may cannot make it do, and where it listens.
+// The connections that the store refuses, the limits of accepted connections, and the addresses
+// that the store listens at.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -38,7 +39,7 @@ std::string request(Operation operation, const std::string& key, const std::stri
   return message;
 }
 
-// A connection that says what it likes.
+// A connection that sends arbitrary bytes.
 class Wire {
  public:
   explicit Wire(const Store& keeper) {
@@ -47,7 +48,7 @@ class Wire {
     EXPECT_GE(socket_.get(), 0) << why;
   }
   void say(const std::string& bytes) const { send_all(socket_.get(), bytes); }
-  // As many bytes, or fewer where the connection ends.
+  // Reads `count` bytes, or fewer if the connection ends.
   std::string hear(std::size_t count) const {
     std::string bytes(count, '\0');
     const ssize_t got = recv(socket_.get(), bytes.data(), count, MSG_WAITALL);
@@ -81,7 +82,7 @@ TEST(StoreStrangers, HaveASecondToProveThatTheyAreNone) {
   const auto start = Clock::now();
   const Wire silent(*keeper), slow(*keeper);
   for (int i = 0; i < 9; ++i, std::this_thread::sleep_for(Milliseconds(100))) slow.say("x");
-  EXPECT_EQ(silent.hear(1000).size(), kNonceBytes);  // and the end
+  EXPECT_EQ(silent.hear(1000).size(), kNonceBytes);  // and the end of the connection
   EXPECT_EQ(slow.hear(1000).size(), kNonceBytes);
   EXPECT_GE(Clock::now() - start, Milliseconds(950));
   EXPECT_LT(Clock::now() - start, Milliseconds(3000));
@@ -97,7 +98,7 @@ TEST(StoreStrangers, HaveAnotherToken) {
   expect_error([] { keep_store({"127.0.0.1"}, kLong); }, "needs a token");
 }
 
-// However many stand at the door, those that belong there come through.
+// Members connect despite any number of strangers.
 TEST(StoreStrangers, DoNotKeepOthersOut) {
   const auto keeper = keep();
   std::vector<Wire> crowd;
@@ -110,7 +111,7 @@ TEST(StoreStrangers, DoNotKeepOthersOut) {
   EXPECT_LT(Clock::now() - start, Milliseconds(5000));
 }
 
-// Listens where rank 0 should: ends some connections, and then proves what it says.
+// Listens in rank 0's place. Ends some connections, then sends valid proofs.
 void be_keeper(const Socket& listening, int ends, const std::string& token) {
   for (Socket next; ends >= 0; std::this_thread::sleep_for(Milliseconds(1))) {
     next = accept_at(listening);
@@ -122,7 +123,7 @@ void be_keeper(const Socket& listening, int ends, const std::string& token) {
     poll(&waiting, 1, 5000);
     recv(next.get(), theirs.data(), theirs.size(), 0);
     send_all(next.get(), proof(token, Side::keeper, nonce, theirs.substr(0, kNonceBytes)));
-    poll(&waiting, 1, 5000);  // that it ends
+    poll(&waiting, 1, 5000);  // the connection ends
   }
 }
 
@@ -157,7 +158,7 @@ TEST(StoreMembers, WhoDoesNotReadIsNotWaitedFor) {
   const auto other = ask(*keeper);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(other->get("none"), std::nullopt);
   EXPECT_LT(Clock::now() - start, Milliseconds(900));
-  EXPECT_NE(keeper->wait(gone_key(7), kLong), "");  // when patience with it is over
+  EXPECT_NE(keeper->wait(gone_key(7), kLong), "");  // when the timeout of the connection has passed
 }
 
 TEST(StoreMembers, KeysAndValuesHaveBounds) {
@@ -188,7 +189,7 @@ TEST(StoreMembers, WhatTheySayIsPlain) {
   EXPECT_EQ(printable("\xc2\x9b").find('\x9b'), std::string::npos) << "one byte of escape codes";
 }
 
-// As /proc/net has them: address and port in hex digits, 0A for one that listens.
+// The format of /proc/net: address and port in hex digits, state 0A for a listening socket.
 std::string listeners_at(int port) {
   char digits[8];
   std::snprintf(digits, sizeof digits, ":%04X", port);
@@ -209,7 +210,7 @@ TEST(StoreListens, WhereItWasAskedTo) {
   const auto here = keep();
   EXPECT_EQ(listeners_at(port_of(*here)).rfind("0100007F:", 0), 0U);
   EXPECT_EQ(listening_text(*here), join("127.0.0.1, port ", port_of(*here)));
-  // 192.0.2.7 is nobody's.
+  // 192.0.2.7 belongs to no machine.
   const auto everywhere = keep_store({"192.0.2.7"}, kLong, kTestToken);
   EXPECT_EQ(listening_text(*everywhere), join("port ", port_of(*everywhere), " of all interfaces"));
   EXPECT_NE(ask(*everywhere), nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store that the processes of a run share: who sets a key first, who is noticed to be gone, and
-// how long keeper and askers have patience with each other.
+// The store that the processes of a run share: the first process to set a key, the detection of
+// lost processes, and the timeouts of keeper and members.
 #include "runtime/dist/store.h"
 
 #include <sys/socket.h>
@@ -49,7 +49,7 @@ TEST(Store, WhoAddsFirstWins) {
   expect_first_wins(*file_store(folder / "store"), *file_store(folder / "store"));
 }
 
-// A Unix socket has the name of its job, however long, and nothing is left when its keeper ends.
+// A Unix socket is named after its job, of any length, and disappears when its keeper ends.
 TEST(Store, JobsOfOneNameMeetAndOthersDoNot) {
   const StorePlace one{.job = join(getpid(), std::string(300, 'x'), 1)};
   const StorePlace other{.job = join(getpid(), std::string(300, 'x'), 2)};
@@ -86,11 +86,11 @@ TEST(Store, OneWhoseConnectionBreaksIsGoneUnlessItLeft) {
     if (rank == 2) asker->leave();
   }
   EXPECT_NE(keeper->wait(gone_key(1), kLong), "");
-  keeper->leave();  // all connections were looked at
+  keeper->leave();  // the keeper has examined all connections
   EXPECT_EQ(keeper->get(gone_key(2)), std::nullopt);
 }
 
-// Lets one in, and answers nothing after that: stopped.
+// Accepts a connection and then never answers, like a stopped process.
 class StoppedKeeper {
  public:
   StoppedKeeper() : listening_(listen_at({"127.0.0.1"})) {
@@ -112,7 +112,7 @@ class StoppedKeeper {
   }
 
   int port() const { return port_of(listening_); }
-  // All that was said to it by one that has closed its connection.
+  // Returns everything that a closed connection sent.
   std::string heard() {
     door_.join();
     while (listen()) continue;
@@ -142,7 +142,8 @@ TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
   const auto took = Clock::now() - start;
   EXPECT_GE(took, Milliseconds(650));
   EXPECT_LT(took, Milliseconds(4000));
-  // For good: nobody waits for it again, but it is told what became of the run.
+  // A lost process stays lost: nobody waits for it again, but the keeper still reports the state of
+  // the run.
   for (int again = 0; again < 20; ++again)
     expect_error([&] { asker->add("failed", "last words"); }, lost);
   EXPECT_LT(Clock::now() - start, took + Milliseconds(5000));

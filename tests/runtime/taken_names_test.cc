@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose values have the names that passes give theirs: every such name, one at a time.
+// A network with values that have the names of passes' new values: each of the names, one at a
+// time.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +18,7 @@ namespace {
 constexpr int64_t kBatch = 4, kClasses = 5;
 const Dims kImage{3, 8, 8};
 
-// `late`: the name of a value that comes after all others that are reordered or cast.
+// `late`: the name of a value after all reordered or cast values.
 TrainingModel model_of(DType precision, const std::string& late = "late") {
   const ModelFn network = [&](Net& net) {
     Graph& graph = net.graph;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that share a kernel's work, and OpenMP's view of them.
+// The threads that share a kernel's work, as OpenMP sees them.
 #include "runtime/threads/team.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ int dnnl_sgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t
 namespace lockstep::testing {
 namespace {
 
-// On a thread of its own, so that each test has a new team.
+// Runs the body on a new thread, so that each test has a new team.
 template <class Body>
 void on_new_thread(const Body& body) {
   std::thread(body).join();
@@ -76,7 +76,7 @@ TEST(Team, RunsEveryShareOnce) {
       }
 }
 
-// Whoever runs the first share holds it until all others have ended.
+// The thread with the first part holds it until all other parts have ended.
 TEST(Team, AThreadThatIsHeldUpHoldsUpOneShare) {
   Team team;
   team.grow(2);
@@ -113,7 +113,7 @@ TEST(Team, KeepsToCoresUntilTheEnd) {
         const int mine = allowed_cores();
         for (int seen = most; seen < mine && !most.compare_exchange_weak(seen, mine);) continue;
         ++begun;
-        while (begun < 2) std::this_thread::yield();  // so both threads have one
+        while (begun < 2) std::this_thread::yield();  // so both threads have a part
       });
       return most.load();
     };
@@ -205,8 +205,7 @@ TEST(ParallelFor, CallsOfASlotFollowEachOther) {
   });
 }
 
-// A thread that the round before has called may come when the next one, which is for fewer, is
-// under way.
+// A thread of the previous round may arrive late, during a round for fewer threads.
 TEST(ParallelFor, HasNoMoreSlotsThanThreads) {
   on_new_thread([] {
     std::atomic<int> wrong{0};
@@ -221,8 +220,8 @@ TEST(ParallelFor, HasNoMoreSlotsThanThreads) {
   });
 }
 
-// A loop within another is its thread's alone and has slot 0, as such loops of other threads have:
-// its memory must be that thread's, too.
+// A nested loop runs on its thread alone with slot 0, and so do nested loops of other threads.
+// Memory per slot must therefore also be per thread.
 TEST(ParallelFor, OneWithinAnotherHasTheFirstSlot) {
   on_new_thread([] {
     parallel_for(100, 1, 2, [](int64_t, int64_t) {
@@ -256,7 +255,7 @@ TEST(OpenMp, SharesMeetAtBarriers) {
   });
 }
 
-// A program's definitions come before libgomp's only if the linker took them in.
+// A program's definitions precede libgomp's only if the linker included them.
 TEST(OpenMp, ProductsOfOneDnnRunOnTheTeam) {
   on_new_thread([] {
     constexpr int64_t kSide = 256;

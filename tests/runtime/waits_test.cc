@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the waits of a plan are enough, found out without the planner: from the memory of every
-// step's operands.
+// Checks without the planner that a plan's waits suffice, from the memory of every step's operands.
 #include "runtime/plan/waits.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Steps of one plan that use the same bytes.
+// Steps of a plan that use the same bytes.
 class UsesOfMemory {
  public:
   explicit UsesOfMemory(const Plan& plan) : plan_(plan) {
@@ -26,8 +25,8 @@ class UsesOfMemory {
     note_what_is_over();
   }
 
-  // Pairs of steps of different workers of which one writes what the other uses. The parts of a
-  // collective divide its memory among themselves.
+  // Returns the number of pairs of steps on different workers in which one step writes bytes that
+  // the other uses. The parts of a collective divide its memory among themselves.
   int expect_all_in_turn() const {
     int pairs = 0;
     for (std::size_t b = 0; b < uses_.size(); ++b)
@@ -66,7 +65,7 @@ class UsesOfMemory {
     return (a.writes || b.writes) && a.home == b.home && a.begin < b.end && b.begin < a.end;
   }
 
-  // The last step of each worker that is over when a step begins.
+  // Records the last step of each worker that has ended when a step begins.
   void note_what_is_over() {
     const std::size_t workers = plan_.workers.size();
     std::vector<std::vector<int>> known(workers, std::vector<int>(workers, -1));
@@ -87,7 +86,7 @@ class UsesOfMemory {
   const Plan& plan_;
   std::vector<Use> uses_;
   std::vector<std::vector<int>> over_;  // by step, by worker
-  std::vector<int> place_;              // of each step in its worker's
+  std::vector<int> place_;              // of each step in its worker's list
 };
 
 TEST(Waits, MakeStepsThatUseTheSameMemoryTakeTurns) {

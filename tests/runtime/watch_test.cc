@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class of a run's failure: an error of a process, or the loss of one. Text does not decide it.
+// The class of a run's failure: an error of a process, or the loss of a process. The class does not
+// depend on the text.
 #include "runtime/dist/watch.h"
 
 #include <gtest/gtest.h>

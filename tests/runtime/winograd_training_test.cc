@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose convolutions run by Winograd's method, trained in all ways that may change
-// its bits and in one that does.
+// A network with Winograd convolutions, trained in all ways that may change its bits and in one way
+// that does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 const Dims kOddImage{64, 16, 15};
 
-// All its convolutions are Winograd's: the bits of oneDNN's depend on threads.
+// All convolutions are Winograd's, because the bits of oneDNN's convolutions depend on threads.
 void wide_network(Net& net) {
   const Value x = net.input("data", {DType::float32, {"N", 64, 16, 15}});
   Value y = conv_layer(net, x, 64, {.kernel = 3, .pad = 1, .bias = false}, "normalised");
@@ -86,7 +86,8 @@ class WinogradTraining : public ::testing::Test {
 TEST_F(WinogradTraining, GivesTheSameBitsOnThreadsFusedOrNot) {
   for (const int replicas : {1, 2}) {
     const Trained first = trained({.replicas = replicas});
-    // Two convolutions with their gradients, but for that of the data, on each replica.
+    // Two convolutions and their gradients, without the first gradient of the data, on each
+    // replica.
     EXPECT_EQ(winograds_in(first.plan), 5 * replicas) << first.plan;
     for (const Way& other : {Way{replicas, 3}, Way{replicas, 2, false}, Way{replicas, 1}})
       EXPECT_TRUE(first.state == trained(other).state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How gradients are summed, as a user says it: keys and flags.
+// The user's keys and flags for the sums of gradients.
 #include <gtest/gtest.h>
 
 #include "runtime/state/safetensors.h"
@@ -110,7 +110,7 @@ TEST_F(AllReduceCommand, SumsOfConsecutiveGradientsHaveOneScope) {
   EXPECT_EQ(train("single", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   EXPECT_EQ(read_safetensors(folder / "merged/checkpoint.safetensors").tensors,
             read_safetensors(folder / "single/checkpoint.safetensors").tensors);
-  // A run goes on with another one.
+  // A resumed run may use another value.
   EXPECT_EQ(train("merged", {"--resume", "MERGE_SCOPE", "2", "SOLVER.MAX_ITER", "14"}).exit_code,
             0);
   EXPECT_EQ(train("single", {"--resume", "SOLVER.MAX_ITER", "14"}).exit_code, 0);
@@ -121,7 +121,7 @@ TEST_F(AllReduceCommand, SumsOfConsecutiveGradientsHaveOneScope) {
   expect_refused(train("run", {"--merge-scope", "few"}), {"--merge-scope", "'few'"});
 }
 
-// Replicas that differ are no fault where nothing is summed.
+// Replicas may differ if nothing is summed.
 TEST_F(AllReduceCommand, AStepWithoutSumsTrains) {
   const std::vector<std::string> words{"--all-reduce",      "trivial", "SOLVER.MAX_ITER", "5",
                                        "TRAIN.DRIFT_ITERS", "2"};
@@ -138,7 +138,7 @@ TEST_F(AllReduceCommand, AStepWithoutSumsTrains) {
   EXPECT_EQ(alone.err.find("sums no gradients"), std::string::npos) << "there is nothing to sum";
 }
 
-// Whom replica 1 hears first: its predecessor in the ring.
+// The first rank that sends to replica 1: its predecessor in the ring.
 TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
   auto heard_by_1 = [&](const std::string& source, std::vector<std::string> more) {
     more.insert(more.begin(), {"build", source, "--devices", "gpu*4", "--all-reduce", "xring", "-o",

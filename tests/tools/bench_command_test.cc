@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `lockstep bench` prints, and how it compares with what was recorded.
+// The output of `lockstep bench`, and its comparison with a record.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ TEST_F(BenchCommand, BenchPrintsATableOrJson) {
   EXPECT_EQ(rows[6]["replicas"], 64);
 }
 
-// It fails by itself if a sweep and the same rows fed have trained different bits.
+// The command fails if a sweep and the same rows as feeds train different bits.
 TEST_F(BenchCommand, BenchSweepsAResidentBatch) {
   const std::vector<std::string> bench{"bench",     "resident", "--rows",    "130",
                                        "--batch",   "32",       "--epochs",  "1",
@@ -201,7 +201,7 @@ TEST_F(BenchCommand, BenchRefusesWhatItDoesNotRead) {
   }
 }
 
-// The recorded times are a thousand times off, so that no busy machine decides.
+// The recorded times are a thousand times too large or small, so a busy machine does not matter.
 TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};
   const auto with = [&](std::vector<std::string> more) {

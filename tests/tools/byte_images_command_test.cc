@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep train` and its companions with images as bytes: DATA.BYTES.
+// `lockstep train` and related commands with images as bytes: DATA.BYTES.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ class BytesCommand : public TrainingCommand {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return read_file(folder / (run + "/seen/predictions.json"));
   }
-  // A held-out digit as a file.
+  // Writes a held-out digit to a file.
   void write_digit() {
     const auto data = dataset_named({.size = 1, .held_out = true});
     std::vector<uint8_t> bytes(static_cast<std::size_t>(data->image_values()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binary as a user meets it: what it prints, what it refuses, what it leaves behind.
+// The binary from a user's view: its output, its refusals, its files.
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -54,7 +54,7 @@ TEST_F(CommandTest, ScenesAreWrittenWithTheirAnnotations) {
     const Image written = read_image(out + "/images/" + table.images[i].file);
     const Image drawn = scenes.picture(i);
     ASSERT_EQ(written.rgb.size(), drawn.rgb.size());
-    double apart = 0;  // JPEG loses colour more than light
+    double apart = 0;  // JPEG loses more colour than brightness
     for (std::size_t p = 0; p < drawn.rgb.size(); ++p)
       apart += std::abs(written.rgb[p] - drawn.rgb[p]);
     EXPECT_LT(apart / static_cast<double>(drawn.rgb.size()), 16);
@@ -83,7 +83,7 @@ TEST_F(CommandTest, TheLineSaysHowFarAndHowLong) {
   EXPECT_EQ(train("quiet", {"--quiet"}).out, "");
 }
 
-// Drawing or reading data takes a while; what is wrong is said before.
+// Generating or reading data takes a while; errors in the configuration come first.
 TEST_F(CommandTest, WeightsAndDevicesAreCheckedBeforeData) {
   const std::vector<std::string> no_data{"DATA.NAME", "image_folder", "DATA.ROOT",
                                          folder / "nowhere"};
@@ -136,7 +136,7 @@ TEST_F(CommandTest, DebugNamesEachParameterThatWillBeUpdated) {
   expect_refused(train("none", {"--debug", "--quiet"}), {"--debug", "--quiet"});
 }
 
-// Frames of TensorBoard's files: length, its checksum, data, its checksum.
+// The frames of TensorBoard's files: length, its checksum, data, its checksum.
 TEST_F(CommandTest, TrainWritesTensorBoardEvents) {
   EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
   ASSERT_EQ(train("run").exit_code, 0);
@@ -182,7 +182,7 @@ TEST_F(CommandTest, AFullDiskKeepsTheOldCheckpoint) {
   EXPECT_EQ(train("run", {"--resume"}).exit_code, 0);
 }
 
-// A file that may not grow ends no process by a signal.
+// The file size limit ends no process by a signal.
 TEST_F(CommandTest, ALimitOfFilesIsNamed) {
   const std::string command = "ulimit -f 8; exec " + shell_word(run_path()) + " train " + config() +
                               " OUTPUT_DIR " + (folder / "run") + " 2> " + (folder / "err") +
@@ -191,7 +191,7 @@ TEST_F(CommandTest, ALimitOfFilesIsNamed) {
   EXPECT_NE(read_file(folder / "err").find("File too large"), std::string::npos);
 }
 
-// A terminal obeys escape codes; what files are called is shown, not obeyed.
+// A terminal obeys escape codes, so names of files are printed escaped.
 TEST_F(CommandTest, NamesArePrintedAsTheyCanBeSeen) {
   const std::string name = "a\x1b[31mb\nlockstep: all is well";
   expect_refused(run_lockstep({"train", folder / (name + ".yaml")}),
@@ -221,7 +221,7 @@ TEST_F(CommandTest, ALossThatIsNotFiniteNamesItsOrigin) {
                            "lower SOLVER.BASE_LR"});
 }
 
-// 16 images over 3 replicas: 6, 5 and 5, weighted by themselves.
+// 16 images over 3 replicas: 6, 5 and 5, each weighted by its number.
 TEST_F(CommandTest, ABatchThatDoesNotDivideTrains) {
   const Outcome outcome =
       train("uneven", {"--devices", "cpu*3", "TRAIN.BATCH_SIZE", "16", "SOLVER.MAX_ITER", "5"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a command line: help, names that are nearly right, keys, completion.
+// The words of a command line: help, names with typos, keys, completion.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ TEST_F(CommandTest, KeysThatAreSpeltAnotherWayGetTheirName) {
                  {"write SOLVER.BASE_LR 0.1, with"});
   expect_refused(run_lockstep({"train", config(), "DATA.ROOT=a b"}),
                  {"write DATA.ROOT 'a b', with"});
-  // A value may have the sign.
+  // A value may contain an equals sign.
   EXPECT_EQ(
       run_lockstep({"train", config(), "OUTPUT_DIR", folder / "lr=0.1", "SOLVER.MAX_ITER", "1"})
           .exit_code,
@@ -145,17 +145,17 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"bench", "train-step", "--feed", "a"}), "ahead");
   EXPECT_EQ(completed({"bench", "plan-growth", "--"}), "--help --nodes --json");
   EXPECT_EQ(completed({"infer", "resnet5"}), "");
-  // Any text, so a file; no key comes where a value belongs.
+  // The value is any text, so files are completed; a key is not completed in a value's position.
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "S"}), "");
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "my"}), "my config.yaml");
-  // An option's few values, and folders where one may follow.
+  // An option with few values completes them, and folders where a path may follow.
   EXPECT_EQ(completed({"keys", "--task", ""}), "classification detection text control");
   EXPECT_EQ(completed({"inspect", "x.onnx", "--format", "t"}), "text");
   fs::create_directories(folder / "runs of mine/c");
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", ""}), "auto runs of mine");
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", "runs of mine/"}), "runs of mine/c");
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", "SOLVER.BASE"}), "SOLVER.BASE_LR");
-  // A command that launch starts is completed as a line of its own.
+  // A command inside launch is completed like a separate command line.
   EXPECT_EQ(completed({"launch", "--pro"}), "--processes");
   EXPECT_EQ(completed({"launch", "-n", "2", "--", "lockst"}).substr(0, 8), "lockstep");
   EXPECT_NE((" " + completed({"launch", "-n", "2", "--", "cp"}) + " ").find(" cp "),
@@ -169,7 +169,7 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"launch", "--", "cp", "my"}), "my config.yaml");
   const std::string zsh = run_lockstep({"completion", "zsh"}).out;
   EXPECT_NE(zsh.find("bashcompinit"), std::string::npos);
-  // Also as a file of a folder of completions, which zsh runs as a function at the first Tab.
+  // zsh also runs the script as a function from a folder of completions, at the first Tab.
   EXPECT_TRUE(zsh.starts_with("#compdef lockstep\n"));
   EXPECT_TRUE(
       zsh.ends_with("-F _lockstep lockstep\n"
@@ -234,7 +234,7 @@ TEST_F(CommandTest, BadCommandLinesExitWithTwo) {
   EXPECT_EQ(run_lockstep({"plan", "lenet", "--batch", "0"}).exit_code, 2);
 }
 
-// Options are refused by the parser, but in the form of every other error.
+// The parser refuses options, in the form of every other error.
 TEST_F(CommandTest, RefusedOptionsAreOneLine) {
   const std::vector<std::vector<std::string>> lines{{},
                                                     {"--bogus"},

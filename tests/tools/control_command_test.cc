@@ -55,7 +55,7 @@ class ControlCommand : public ::testing::Test {
   TemporaryFolder folder;
 };
 
-// What decides a run: not how long anything took.
+// The rows without times, which do not determine a run.
 std::vector<MetricRow> without_times(std::vector<MetricRow> rows) {
   for (MetricRow& row : rows)
     std::erase_if(row, [](const auto& entry) {
@@ -90,7 +90,7 @@ TEST_F(ControlCommand, TrainsTestsAndReports) {
     EXPECT_NE(report.find(part), std::string::npos) << part;
   EXPECT_EQ(report.find("mages per second"), std::string::npos);
 
-  // The test of the newest run finds what the run's last test found.
+  // The test of the newest run repeats the result of the run's last test.
   const Outcome tested = run_lockstep(words("test", "run", {"--out", folder / "scores"}));
   ASSERT_EQ(tested.exit_code, 0) << tested.err;
   const auto scores = nlohmann::json::parse(file("scores/scores.json"));
@@ -132,8 +132,8 @@ TEST_F(ControlCommand, TwiceTheSameBits) {
   EXPECT_NE(checkpoint("once").tensors, checkpoint("other").tensors);
 }
 
-// Environments, episodes and counts of steps go on where they were: also in the middle of a window
-// of the log, and of episodes.
+// Environments, episodes and counts of steps continue, also in the middle of a log interval or an
+// episode.
 TEST_F(ControlCommand, ResumesToTheSameBits) {
   ASSERT_EQ(train("whole").exit_code, 0);
   ASSERT_EQ(train("cut", {"SOLVER.MAX_ITER", "7", "SOLVER.LR_POLICY", "step"}).exit_code, 0);
@@ -178,7 +178,7 @@ TEST_F(ControlCommand, TwoProcessesAreTwoReplicas) {
       }
 }
 
-// What a test finds ends the run, with all files as at the end.
+// The result of a test ends the run, with all final files.
 TEST_F(ControlCommand, StopsAtAMeanReturn) {
   const Outcome outcome = train("run", {"TEST.STOP_AT", "5"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -240,7 +240,7 @@ TEST_F(ControlCommand, AnotherRunIsNotResumed) {
   EXPECT_EQ(train("run", {"--resume", "--devices", "cpu*2"}).exit_code, 0);
 }
 
-// Far too high a rate: the run says where the first value was that was none.
+// The rate is far too high. The run names the first value that is not finite.
 TEST_F(ControlCommand, ALossThatIsNoNumberIsExplained) {
   const Outcome outcome = train("run", {"SOLVER.BASE_LR", "1e30", "SOLVER.TYPE", "SGD"});
   EXPECT_EQ(outcome.exit_code, 2);
@@ -267,7 +267,7 @@ TEST_F(ControlCommand, OtherCommandsKnowItsConfiguration) {
                  {"there is no run in"});
 }
 
-// LOCKSTEP_UPDATE_GOLDEN=1 writes it anew.
+// LOCKSTEP_UPDATE_GOLDEN=1 rewrites the page.
 TEST_F(ControlCommand, ThePageOfKeysIsComplete) {
   const std::string page = run_lockstep({"keys", "--task", "control", "--markdown"}).out;
   const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/docs/control_keys.md";
@@ -276,7 +276,7 @@ TEST_F(ControlCommand, ThePageOfKeysIsComplete) {
       << "`lockstep keys --task control --markdown > docs/control_keys.md`";
 }
 
-// The acceptance, of one seed: the configuration that stands in configs/ learns to balance.
+// The acceptance test with one seed: the configuration in configs/ learns to balance.
 TEST_F(ControlCommand, TheExampleBalancesThePole) {
   const std::string example = std::string(LOCKSTEP_SOURCE_DIR) + "/configs/control/cart_pole.yaml";
   const Outcome outcome = run_lockstep(

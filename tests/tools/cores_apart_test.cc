@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a cache line between two cores.
+// The time for a cache line to move between two cores.
 #include "tools/bench/cores_apart.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors by command: trained, killed and resumed, over processes, tested, and shown.
+// Commands for detectors: training, killing and resuming, several processes, testing, showing.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -61,7 +61,7 @@ TEST_F(DetectorCommand, TwoProcessesGiveTheBitsOfOneWithTwoReplicas) {
   EXPECT_EQ(last("one"), last("two"));
 }
 
-// Each rank has a file of its own under the same name of the set.
+// Each rank has its own file under the same name of the set.
 TEST_F(DetectorCommand, ProcessesWithOtherAnnotationsAreTold) {
   for (const char* rank : {"0", "1"}) {
     const Outcome drawn = run_lockstep({"scenes", "--images", rank[0] == '0' ? "12" : "13", "--out",
@@ -81,7 +81,7 @@ TEST_F(DetectorCommand, ProcessesWithOtherAnnotationsAreTold) {
       << outcome.out << outcome.err;
 }
 
-// What is refused only once the data has been opened.
+// Errors that need the opened data.
 TEST_F(DetectorCommand, ARunThatIsRefusedLeavesNoFolder) {
   expect_refused(run("train", "none", {"TRAIN.DATASETS", "[nope]"}),
                  {"command line: TRAIN.DATASETS: there is no data set 'nope'. One of your own is "
@@ -122,7 +122,7 @@ TEST_F(DetectorCommand, ATestScoresAsTrainingDidAndWritesResults) {
   EXPECT_EQ(results[0]["bbox"].size(), 4u);
 }
 
-// Results that cannot be written whole leave those of an earlier test as they were.
+// If results cannot be written completely, the results of an earlier test stay unchanged.
 TEST_F(DetectorCommand, AFullDiskLosesNoResults) {
   expect_trained("run");
   const std::vector<std::string> out{"--out", folder_ / "scores"};
@@ -135,7 +135,7 @@ TEST_F(DetectorCommand, AFullDiskLosesNoResults) {
   EXPECT_TRUE(read_file(path) == before);
 }
 
-// Pictures of one's own, one of which cannot be read.
+// User pictures, one of them unreadable.
 TEST_F(DetectorCommand, ABadPictureStopsTrainingByNameOrIsSkipped) {
   const Outcome drawn = run_lockstep({"scenes", "--images", "12", "--out", folder_ / "mine"});
   ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
@@ -156,7 +156,8 @@ TEST_F(DetectorCommand, ABadPictureStopsTrainingByNameOrIsSkipped) {
   EXPECT_NE(skipped.out.find("skipped"), std::string::npos) << skipped.out;
 }
 
-// As many places for objects as the data needs, unless somebody says it; same bits in any case.
+// The number of rows for objects is the data's maximum, unless a key sets it. The bits are the
+// same.
 TEST_F(DetectorCommand, HasPlacesForTheObjectsOfItsData) {
   std::string unsaid = kSmallDetector;
   const std::string places = " TRUE_BOXES: 16,";
@@ -181,7 +182,7 @@ TEST_F(DetectorCommand, ARunOfOtherPicturesOrAnchorsIsNotResumed) {
     expect_refused(run("train", "run", {"--resume", key, value}), {"was saved with ", key});
 }
 
-// Of the same name, but another file by now.
+// The file has the same name, but new contents.
 TEST_F(DetectorCommand, ARunOfOtherAnnotationsIsNotResumed) {
   const std::vector<std::string> mine{"DATASETS",
                                       "{mine: {IMAGES: " + (folder_ / "mine/images") +
@@ -203,7 +204,7 @@ TEST_F(DetectorCommand, ARunOfOtherAnnotationsIsNotResumed) {
   expect_trained("run", longer);
 }
 
-// The digest of earlier versions left out areas, polygons, masks and keypoints.
+// The digest of earlier versions omitted areas, polygons, masks and keypoints.
 TEST_F(DetectorCommand, ACheckpointWithTheFormerDigestGoesOnWithANote) {
   ASSERT_EQ(run_lockstep({"scenes", "--images", "12", "--out", folder_ / "mine"}).exit_code, 0);
   const std::string annotations = folder_ / "mine/annotations.json";
@@ -302,7 +303,8 @@ TEST_F(DetectorCommand, InferDrawsEveryPicture) {
   }
 }
 
-// Photographs are not drawn over, and a disk's faults are not theirs.
+// Photographs are not overwritten, and an error of the disk is not reported as an error of a
+// picture.
 TEST_F(DetectorCommand, InferLosesNoPicture) {
   expect_trained("run");
   const Scenes scenes({.count = 2, .held_out = true});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small detector on drawn scenes, trained and used by commands.
+// A small detector on generated scenes, for tests of commands.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace lockstep::testing {
 
-// Two padded shapes, since one scale of two is drawn for each step.
+// Two padded shapes, since each step draws one of two scales.
 inline constexpr const char* kSmallDetector = R"(NUM_GPUS: 2
 THREADS: 1
 MODEL: {TYPE: generalized_rcnn, CONV_BODY: FPN.add_fpn_ResNet18_conv5_body, NUM_CLASSES: 5, FASTER_RCNN: true}

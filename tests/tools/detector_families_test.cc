@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each family of detectors learns eight scenes by heart, from nothing, as its file in
-// configs/detection says.
+// Each family of detectors memorises eight scenes, from scratch, with its file in
+// configs/detection.
 #include <gtest/gtest.h>
 
 #include "app/record/metrics.h"
@@ -12,7 +12,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Half of the channels that the files have: enough to know eight scenes.
+// Half of the files' channels, which suffice for eight scenes.
 const std::vector<std::string> kNarrow{"RESNETS.STEM_OUT_CHANNELS",
                                        "16",
                                        "RESNETS.RES2_OUT_CHANNELS",
@@ -24,7 +24,7 @@ const std::vector<std::string> kNarrow{"RESNETS.STEM_OUT_CHANNELS",
 
 class DetectorFamilies : public ::testing::Test {
  protected:
-  // Trains on the eight scenes that it is tested on; the last row of its metrics.
+  // Trains and tests on the same eight scenes. Returns the last row of its metrics.
   MetricRow learnt(const std::string& file, int iterations,
                    const std::vector<std::string>& more = {}) {
     const std::string all = std::to_string(iterations);
@@ -60,8 +60,8 @@ class DetectorFamilies : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// At the file's own rate, which is for many scenes, one seed in five loses its way in 130 steps,
-// and rounding decides which.
+// The file's rate is for many scenes. At this rate one seed in five diverges within 130 steps, and
+// rounding decides which seed.
 TEST_F(DetectorFamilies, FasterRcnnOnAPyramid) {
   EXPECT_GE(
       value_of(learnt("scenes_faster_rcnn_fpn.yaml", 130, {"SOLVER.BASE_LR", "0.01"}), "test_ap50"),

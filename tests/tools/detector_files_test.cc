@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that a detector's command would leave out, and a detector's exported files.
+// Keys that a detector's command would ignore, and exported files of a detector.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run of which only its files count.
+// A run for which only its files matter.
 const std::vector<std::string> kQuick{"SOLVER.MAX_ITER", "1", "SCENES.TRAIN", "8",
                                       "SCENES.VAL",      "1", "TRAIN.SCALES", "[64]"};
 
-// The words that turn a key's wish on: its other value, and what it needs beside it.
+// The words that turn a key on: its other value, and the keys that the value requires.
 std::vector<std::string> wishing(const ConfigKey& key) {
   static const std::map<std::string, std::vector<std::string>> beside{
       {"MODEL.MASK_ON",
@@ -39,7 +39,7 @@ std::vector<std::string> wishing(const ConfigKey& key) {
   return words;
 }
 
-// The rule of every key whose effect a command's scores or files would lack, in each command.
+// Each command refuses every key that its scores or files would ignore.
 TEST_F(DetectorCommand, WhatItWouldLeaveOutACommandRefusesByName) {
   expect_trained("run", kQuick);
   const std::string own = run_folder("run") + "/config.yaml", picture = folder_ / "photo.png";
@@ -71,7 +71,7 @@ TEST_F(DetectorCommand, WhatItWouldLeaveOutACommandRefusesByName) {
   EXPECT_GE(commands, 20);
 }
 
-// Training notes keys that change no weights, and the effect of padding, and goes on.
+// Training notes keys that change no weights, and the effect of padding, then continues.
 TEST_F(DetectorCommand, TrainingNotesWhatItsTestsLeaveOut) {
   std::vector<std::string> words{"TEST.SOFT_NMS.ENABLED", "true"};
   words.insert(words.end(), kQuick.begin(), kQuick.end());
@@ -86,7 +86,7 @@ TEST_F(DetectorCommand, TrainingNotesWhatItsTestsLeaveOut) {
   EXPECT_EQ(run("test", "run", words).exit_code, 0);
 }
 
-// A detector's file is used as its run is, with its own values.
+// A detector's file works like its run, with the file's own values.
 TEST_F(DetectorCommand, InferAndExportTakeARunAndItsFiles) {
   std::vector<std::string> words = kQuick;
   words.insert(words.end(), {"SOLVER.MAX_ITER", "4", "TEST.ITERS", "2"});

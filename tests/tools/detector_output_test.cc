@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that a detector's commands write beside the user's.
+// Output files of a detector's commands next to the user's files.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kOneStep{"SOLVER.MAX_ITER", "1", "SCENES.TRAIN", "8",
                                         "SCENES.VAL",      "1", "TRAIN.SCALES", "[64]"};
 
-// A picture's labels and its other forms may lie beside it.
+// A picture's labels and other versions may be next to the picture.
 TEST_F(DetectorCommand, InferReplacesItsOwnFilesOnly) {
   expect_trained("run", kOneStep);
   const Scenes scenes({.count = 3});
@@ -38,11 +38,11 @@ TEST_F(DetectorCommand, InferReplacesItsOwnFilesOnly) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "photos"), {}), 3) << "wrote some";
     fs::remove(path);
   }
-  // A link in the folder leads to the user's file.
+  // A link in the folder points to the user's file.
   make_folder(folder_ / "linked");
   fs::create_symlink("../photos/b.jpg", folder_ / "linked/a.png");
   expect_refused(infer("linked"), {"linked/a.png", "is one of the pictures"});
-  // Its own files are replaced, also by others, and in the folder of the pictures.
+  // The command replaces its own files, also from other runs and in the folder of the pictures.
   for (const char* out : {"seen", "photos"}) {
     ASSERT_EQ(infer(out).exit_code, 0);
     const std::string first = read_file(folder_ / join(out, "/a.json"));
@@ -56,7 +56,7 @@ TEST_F(DetectorCommand, InferReplacesItsOwnFilesOnly) {
   EXPECT_EQ(read_file(folder_ / "seen/b.json"), "corrected by hand");
 }
 
-// Whatever its name: the truth is not replaced by what was found.
+// Under any name, results do not replace the annotations.
 TEST_F(DetectorCommand, ATestKeepsTheAnnotationsThatItReads) {
   expect_trained("run", kOneStep);
   ASSERT_EQ(run_lockstep({"scenes", "--images", "4", "--out", folder_ / "mine"}).exit_code, 0);
@@ -77,7 +77,7 @@ TEST_F(DetectorCommand, ATestKeepsTheAnnotationsThatItReads) {
                    {"--out: writing '", path, "' would overwrite '", path, "choose another name"});
     EXPECT_TRUE(read_file(folder_ / path) == truth);
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "D"), {}), 1) << "wrote another";
-    // Another folder's results do not meet it.
+    // Results in another folder are unaffected.
     for (int i = 0; i < 2; ++i) EXPECT_EQ(test("mine", path, "E").exit_code, 0);
     EXPECT_TRUE(read_file(folder_ / path) == truth);
     fs::remove_all(folder_ / "D");
@@ -105,7 +105,7 @@ TEST_F(DetectorCommand, ATestReplacesItsOwnFilesOnly) {
   write_file(folder_ / "seen/bbox_scenes_val_results.json", "[]");
   expect_refused(test("seen"), {"seen/bbox_scenes_val_results.json' would be overwritten",
                                 "or was changed since"});
-  // The folder that is used without --out is the command's own.
+  // The default folder without --out belongs to the command.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run("test", "run").exit_code, 0);
 }
 

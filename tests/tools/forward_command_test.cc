@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep build --forward-only`: files with the forward pass alone, and what reads them.
+// `lockstep build --forward-only`: files with only the forward pass, and the commands that read
+// them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +25,7 @@ class ForwardCommand : public TrainingCommand {
     words.insert(words.end(), more.begin(), more.end());
     return run_lockstep(words);
   }
-  // y = x w and the mean of y, without a word about what is minimised.
+  // y = x w and the mean of y, without metadata about a loss.
   void write_network() {
     Graph graph(all_ops(), "net");
     Value x = graph.input("x", {DType::float32, {"N", 2}});
@@ -140,7 +141,7 @@ TEST_F(ForwardCommand, AConfigurationsCheckpointGivesTheLossOfItsWeights) {
   const float last = loss();
   EXPECT_NE(first, last);
   EXPECT_TRUE(session.save() == before);
-  // The same number by the prediction's probabilities.
+  // The same number, computed from the prediction's probabilities.
   StepFeeds feeds(forward.model, 16, 10, {1, 28, 28});
   feeds.at(0, 0);
   const Tensor images{{DType::float32, {16, 1, 28, 28}}, feeds.images().data()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for a GPU that is not here, as a user asks for them.
+// Plans for a GPU that this machine lacks.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ int lines_with(const std::string& text, const std::string& what, const std::stri
   return found;
 }
 
-// Where there are GPUs, CUDA hides them.
+// On a machine with GPUs, CUDA hides them.
 const ProgramOptions no_gpus{.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}}};
 
 Outcome planned(const std::vector<std::string>& more) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The GPU report, rehearsed on the CPU from end to end, with stand-ins for the profilers that only a
-# GPU has, and with a third of the operators' tests and a twentieth of those of CUDA's libraries, all of which run elsewhere:
+# Rehearses the GPU report on the CPU from end to end. Stand-ins replace the profilers, which need a GPU. Only a third
+# of the operators' tests and a twentieth of the tests of CUDA's libraries run, since other tests run all of them:
 #   gpu_report.sh SOURCE LOCKSTEP TESTS WORK_FOLDER PYTHON
 set -euo pipefail
 export GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=0
@@ -19,8 +19,8 @@ if [ -x "$tests/cuda_test" ]; then
   printf '#!/bin/sh\nGTEST_TOTAL_SHARDS=20 exec "%s" "$@"\n' "$tests/cuda_test" >"$work/tests/cuda_test"
   chmod +x "$work/tests/cuda_test"
 fi
-# Runs the program, the first argument that is an executable file, and writes the table that ncu would: two kernels,
-# the second one launched twice.
+# Runs the program (the first argument that is an executable file) and writes a table like ncu's: two kernels, the
+# second with two launches.
 cat >"$work/tools/ncu" <<'FAKE'
 #!/bin/sh
 echo "$@" >>"$(dirname "$0")/ncu_was_asked"
@@ -39,7 +39,7 @@ done
   echo '"2","long<4>(float*)","9,000","81","20","30","64"'
 } >"$table"
 FAKE
-# Runs the program as it is.
+# Runs the program unchanged.
 cat >"$work/tools/compute-sanitizer" <<'FAKE'
 #!/bin/sh
 echo "$2" >>"$(dirname "$0")/sanitizers"
@@ -48,7 +48,7 @@ exec "$@"
 FAKE
 chmod +x "$work"/tools/*
 
-# Stages come one call at a time or all together; a call goes on with those that are not complete.
+# Stages may run one per call or all together. A call continues with the incomplete stages.
 rehearse --out "$work/out" --stages a
 test ! -e "$work/out/b.json"
 before=$(stat -c %Y.%i "$work/out/a.json")
@@ -86,7 +86,7 @@ for line in "-- a: " "GPUs " "operators in tf32" "engines kept" "long<4>" "Locks
   grep -qF -- "$line" "$work/out/report.txt" || { echo "report.txt lacks '$line'"; exit 1; }
 done
 
-# A stage that was taken away goes on where it was.
+# A deleted stage is repeated at its position.
 "$python" - "$work/out/b.json" <<'PY'
 import json, sys
 part = json.load(open(sys.argv[1]))
@@ -102,12 +102,12 @@ if grep "engines kept\|-- [acdefgh]" "$work/log"; then
   exit 1
 fi
 
-# Time that is over is no failure: what was not reached is named, and a later call takes it up.
+# Running out of time is not a failure: the report names the missing parts, and a later call runs them.
 rehearse --out "$work/late" --stages b --minutes 0
 grep -q "not reached" "$work/late/report.txt"
 grep -q '"complete": false' "$work/late/b.json"
 
-# A profiler that may not count is left out; a program that it started ends with the stage.
+# A profiler without permission is skipped; a program that it started ends with the stage.
 cat >"$work/tools/ncu" <<'FAKE'
 #!/bin/sh
 while [ "$1" != --log-file ]; do shift; done
@@ -124,7 +124,7 @@ if pgrep -f "sleep 977" >/dev/null; then
   exit 1
 fi
 
-# A test that fails is named, and the exit code says so.
+# The report names a failing test, and its exit code is 1.
 mkdir -p "$work/broken"
 cat >"$work/broken/operators_test" <<'FAKE'
 #!/bin/sh

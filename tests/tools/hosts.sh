@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two hosts: network namespaces with a wire between them. Training over both gives the bits of
-# training here; when the wire is cut, both sides end in time and say so.
+# Two hosts: network namespaces with a wire between them. Training over both gives the bits of training on one host.
+# After the wire is cut, both sides end in time with an error.
 #   hosts.sh LOCKSTEP FOLDER
-# Exit code 77: this machine lets us make no namespaces.
+# Exit code 77: this machine allows no namespaces.
 set -euo pipefail
 lockstep=$1
 folder=$2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM: the step is finished and saved, on every rank the same one.
+// Ctrl-C and SIGTERM: every rank finishes and saves the same step.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -29,13 +29,13 @@ class Interrupted : public TrainingCommand {
     ASSERT_NE(at, std::string::npos) << out;
     const std::string done = std::to_string(std::atoi(out.c_str() + at + 16));
     EXPECT_NE(out.find("--resume " + shell_word(folder / run)), std::string::npos) << out;
-    // As far as an uninterrupted run of that length, bit for bit.
+    // Equal bit for bit to an uninterrupted run of the same length.
     ASSERT_EQ(train("whole_" + run, {"SOLVER.MAX_ITER", done}).exit_code, 0);
     const Safetensors cut = saved(run), whole = saved("whole_" + run);
     EXPECT_EQ(cut.tensors, whole.tensors);
     EXPECT_EQ(cut.metadata, whole.metadata);
   }
-  // But for the losses of the rows that are still open, which a run that is done has none of.
+  // Without the losses of rows that are still open, which a finished run does not have.
   Safetensors saved(const std::string& run) {
     Safetensors file = read_safetensors(folder / (run + "/checkpoint.safetensors"));
     std::erase_if(file.metadata, [](const auto& entry) {
@@ -50,22 +50,22 @@ TEST_F(Interrupted, BySignalsTheRunIsSaved) {
     Program run(long_run(name));
     ASSERT_TRUE(run.wait_for("iter     20"));
     run.send_signal(signal);
-    run.send_signal(signal);  // the launcher's, of the same Ctrl-C
+    run.send_signal(signal);  // the launcher's signal for the same Ctrl-C
     Outcome outcome = run.finish();
     EXPECT_EQ(outcome.exit_code, 128 + signal);
     expect_goes_on(name, outcome.out);
   }
 }
 
-// The value of a line such as "SigBlk:	0000000000004002" of a thread's status.
+// The value of a line such as "SigBlk:    0000000000004002" of a thread's status.
 uint64_t mask_in(const std::string& status, const std::string& name) {
   const auto at = status.find(name + ":");
   EXPECT_NE(at, std::string::npos) << status;
   return std::stoull(status.substr(at + name.size() + 1), nullptr, 16);
 }
 
-// A handler's frame is written below the stack pointer, and oneDNN's matrix products point that
-// into the heap.
+// A handler's frame is written below the stack pointer, and oneDNN's matrix products point the
+// stack pointer into the heap.
 TEST_F(Interrupted, NoThreadThatComputesRunsAHandler) {
   const uint64_t both = uint64_t{1} << (SIGINT - 1) | uint64_t{1} << (SIGTERM - 1);
   std::vector<std::string> words = long_run("run");
@@ -87,13 +87,13 @@ TEST_F(Interrupted, NoThreadThatComputesRunsAHandler) {
   EXPECT_EQ(run.finish().exit_code, 128 + SIGTERM);
 }
 
-// It waits for its configuration, from a pipe whose other end says nothing.
+// The run waits for its configuration from a silent pipe.
 TEST_F(Interrupted, BeforeTheFirstStepTheRunSaysSo) {
   for (auto [signal, word] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "stopped by SIGTERM"}}) {
     const std::string pipe = folder / word;
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     Program run({"train", pipe});
-    const int end = open(pipe.c_str(), O_WRONLY);  // when it reads
+    const int end = open(pipe.c_str(), O_WRONLY);  // once the run reads
     run.send_signal(signal);
     const Outcome outcome = run.finish();
     close(end);
@@ -110,7 +110,7 @@ std::string ending_of(const Outcome& outcome) {
                                  : std::to_string(std::atoi(outcome.out.c_str() + at + 16));
 }
 
-// One rank is told; all end after the same step, whichever it was.
+// One rank gets the signal; all ranks end after the same step, whichever step it is.
 TEST_F(InterruptedRanks, AllEndAfterTheSameStep) {
   for (int told = 0; told < 3; ++told) {
     const std::string run = join("run", told);
@@ -147,7 +147,7 @@ TEST_F(InterruptedRanks, TheLauncherPassesItOn) {
   }
 }
 
-// The step cannot be finished, for another rank is stopped.
+// The step cannot finish, because another rank is stopped.
 TEST_F(InterruptedRanks, ASecondSignalEndsTheProcessAtOnce) {
   std::vector<std::unique_ptr<Program>> ranks;
   for (int r = 0; r < 2; ++r)

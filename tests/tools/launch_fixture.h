@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes as a user runs them: what the tests of `lockstep launch` and of ranks started
-// one by one share.
+// Runs several processes as a user does: shared code for tests of `lockstep launch` and of ranks
+// that are started separately.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class LaunchTest : public ::testing::Test {
     words.insert(words.end(), command.begin(), command.end());
     return run_lockstep(words);
   }
-  // One rank by itself; all of a run meet at that store.
+  // One rank; all ranks of a run meet at the same store.
   struct Meeting {
     std::string store;
     int size;
@@ -55,7 +55,7 @@ class LaunchTest : public ::testing::Test {
                                        {"LOCKSTEP_STORE", meeting.store},
                                        {"LOCKSTEP_TIMEOUT", std::to_string(meeting.timeout)}}});
   }
-  // One of four that meet in a folder.
+  // Starts one of four ranks that meet in a folder.
   std::unique_ptr<Program> rank(int number, const std::vector<std::string>& command) {
     return rank(number, command, {"file://" + store(), 4, 4});
   }

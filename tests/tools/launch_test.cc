@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes as a user runs them, and what the others say when one is lost, stopped, of
-// another mind, or there twice.
+// Several processes as a user runs them, and the messages of the others when a process is lost,
+// stopped, configured differently, or started twice.
 #include <signal.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@ TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
   EXPECT_NE(four.out.find("held-out accuracy"), std::string::npos);
   EXPECT_NE(four.out.find("[0] iter    151  learning rate 0.02 -> 0.002"), std::string::npos);
   EXPECT_EQ(four.out.find("[1]"), std::string::npos) << "rank 0 speaks for all";
-  // One replica a process: sums are taken in the same order as in one process.
+  // With one replica per process, sums have the same order as in a single process.
   ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4"})).exit_code, 0);
   EXPECT_EQ(weights("four"), weights("one"));
   EXPECT_TRUE(fs::exists(folder / "four/report.html"));
@@ -61,7 +61,7 @@ TEST_F(LaunchTest, UnequalSharesOverProcesses) {
   EXPECT_EQ(three.exit_code, 0) << three.out << three.err;
 }
 
-// Each piece is summed in the order of replicas, by whichever worker gathers it.
+// Each piece is summed in the order of replicas, by any gathering worker.
 TEST_F(LaunchTest, ASpecMayNeedAllProcesses) {
   Outcome two = launch(2, train("two", {"--devices", "cpu*2", "ALL_REDUCE", "pscpu#2"}));
   ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
@@ -96,7 +96,7 @@ TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
-// Rank 1 looks for the file in a folder where another one lies.
+// Rank 1 finds another file of the same name in its folder.
 TEST_F(LaunchTest, FirstWeightsAreRank0s) {
   ASSERT_EQ(run_lockstep(train("first", {"SOLVER.MAX_ITER", "1"})).exit_code, 0);
   ASSERT_EQ(run_lockstep(train("other", {"SOLVER.MAX_ITER", "1", "RNG_SEED", "8"})).exit_code, 0);
@@ -124,12 +124,12 @@ TEST_F(LaunchTest, FirstWeightsAreRank0s) {
   ASSERT_EQ(run_lockstep(one).exit_code, 0);
   EXPECT_EQ(weights("two"), weights("one"));
 
-  fs::remove(folder / "1/w.safetensors");  // rank 1 needs none
+  fs::remove(folder / "1/w.safetensors");  // rank 1 needs no file
   EXPECT_EQ(run_lockstep(words).exit_code, 0);
 }
 
-// rank 2 is killed: all others end in time and name it; the run goes on from its last checkpoint
-// with the bits of one that was never disturbed.
+// Rank 2 is killed. All others end in time and name rank 2. The resumed run has the bits of an
+// undisturbed run from its last checkpoint.
 TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
   ASSERT_EQ(launch(4, train("whole")).exit_code, 0);
   std::vector<std::unique_ptr<Program>> ranks;
@@ -145,7 +145,7 @@ TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
                                  folder / "run\n"});
   }
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
-  // However far it came, it is set back to the checkpoint at 100 by training to 100 anew.
+  // Training to step 100 again recreates the checkpoint at 100, whatever step the run had reached.
   fs::remove_all(folder / "run");
   ASSERT_EQ(launch(4, train("run", {"SOLVER.MAX_ITER", "100"})).exit_code, 0);
   ASSERT_EQ(launch(4, train("run", {"--resume"})).exit_code, 0);
@@ -178,7 +178,7 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
   EXPECT_NE(two.out.find("now: bits may differ from those of an uninterrupted run\n"),
             std::string::npos)
       << two.out;
-  // The same replicas in one process: only the processes are others.
+  // The same replicas in a single process; only the number of processes differs.
   ASSERT_EQ(launch(2, train("same", {"SOLVER.MAX_ITER", "10"})).exit_code, 0);
   const Outcome one =
       run_lockstep(train("same", {"--resume", "--devices", "cpu*2", "SOLVER.MAX_ITER", "20"}));
@@ -191,7 +191,7 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
   EXPECT_NE(again.out.find("resumed after iteration 20\n"), std::string::npos) << again.out;
 }
 
-// A rank that ends by an error of its own is no loss: the error would come again.
+// A rank that ends by its own error is not lost: the error would repeat.
 TEST_F(LaunchTest, ARunThatFailedByItselfIsNotOfferedToBeResumed) {
   const Outcome outcome = launch(2, train("run", {"SOLVER.BASE_LR", "1e6"}));
   EXPECT_EQ(outcome.exit_code, 2);
@@ -238,11 +238,11 @@ TEST_F(LaunchTest, ARankThatStopsIsNamedWithinTheTimeout) {
     expect_refused(ranks[r]->finish(), {"step ", "cannot exchange '", "rank 1 (host ",
                                         "is stopped or unreachable", "waited 4 s"});
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
-  ranks[1]->send_signal(SIGCONT);  // and learns what has become of the run
+  ranks[1]->send_signal(SIGCONT);  // the rank learns the outcome of the run
   expect_refused(ranks[1]->finish(), {"rank 1 (host "});
 }
 
-// Rank 0 serves the store of a run over TCP, so its end is another case.
+// Rank 0 serves the store of a run over TCP, so its end is a separate case.
 TEST_F(LaunchTest, TheKeeperOfTheStoreMayBeLostToo) {
   auto over_tcp = [&](int number, const std::string& port) {
     return std::make_unique<Program>(
@@ -292,11 +292,11 @@ TEST_F(LaunchTest, RanksMayHaveDevicesAndThreadsOfTheirOwn) {
   for (const Outcome& outcome : both("own", {"DEVICES", "cpu:0,cpu:1", number, "20"},
                                      {"DEVICES", "cpu*2", "THREADS", "2", number, "20"}))
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  // Bits depend on a rank's threads, not on how its devices are written.
+  // Bits depend on a rank's threads, but not on the spelling of its devices.
   both("same", {"DEVICES", "cpu*2", number, "20"},
        {"DEVICES", "cpu*2", "THREADS", "2", number, "20"});
   EXPECT_EQ(weights("own"), weights("same"));
-  // Who has no THREADS of its own goes on with those that rank 0 began with.
+  // A rank without its own THREADS continues with the number that rank 0 began with.
   for (const Outcome& outcome : both("own", {"--resume", "THREADS", "0", "DEVICES", "cpu*2"},
                                      {"--resume", "THREADS", "2", "DEVICES", "cpu*2"}))
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -338,7 +338,7 @@ TEST_F(LaunchTest, BadSurroundingsAreNamed) {
   Outcome unknown = run_lockstep({"launch", "-n", "2", "--", "no_such_command"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.out.find("[1] cannot run no_such_command"), std::string::npos) << unknown.out;
-  // A name that would colour the terminal is shown, not obeyed.
+  // A name with colour codes is printed escaped.
   const Outcome coloured = run_lockstep({"launch", "-n", "1", "--", "\x1b[31mX"});
   expect_refused(coloured, {});
   EXPECT_NE(coloured.out.find(R"(cannot run \x1b[31mX: No such file)"), std::string::npos)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Training under the launchers themselves, whichever are installed, gives the bits of `lockstep launch`;
-# two runs at once and busy ports disturb nobody.
+# Training under each installed launcher gives the bits of `lockstep launch`. Two simultaneous runs and busy ports cause
+# no errors.
 #   launchers.sh LOCKSTEP FOLDER
-# Exit code 77: none is installed.
+# Exit code 77: no launcher is installed.
 set -euo pipefail
 lockstep=$1
 folder=$2
@@ -23,15 +23,15 @@ fail() {
   tail -n 20 "$folder"/*.log
   exit 1
 }
-# train_into RUN: a program, for launchers start no shell function
+# train_into RUN: a program, because launchers cannot start shell functions
 cat >"$folder/train_into" <<SH
 #!/bin/sh
 exec "$lockstep" train "$folder/config.yaml" OUTPUT_DIR "$folder/\$1"
 SH
 chmod +x "$folder/train_into"
-# same RUN: its weights are those of the run it is compared with
+# same RUN: the weights equal the weights of the reference run
 same() { cmp "$folder/$1/checkpoint.safetensors" "$folder/$2/checkpoint.safetensors" || fail "$1 trained to other bits than $2"; }
-# hold.py PORT FILE: listens there while its parent lives, and makes the file when it does.
+# hold.py PORT FILE: listens at the port while its parent lives; creates the file once it listens.
 cat >"$folder/hold.py" <<'PY'
 import os, socket, sys, time
 parent = os.getppid()
@@ -46,7 +46,7 @@ PY
 "$lockstep" launch -n 2 -- "$folder/train_into" two >"$folder/two.log" 2>&1 || fail "launch ended with $?"
 "$lockstep" launch -n 4 -- "$folder/train_into" four >"$folder/four.log" 2>&1 || fail "launch ended with $?"
 
-# The port that rank 0 is told is taken under its feet.
+# The port given to rank 0 gets busy before rank 0 listens.
 cat >"$folder/on_busy_port.sh" <<SH
 if [ "\$RANK" = 0 ]; then
   python3 "$folder/hold.py" "\$MASTER_PORT" "$folder/held" &
@@ -64,7 +64,7 @@ if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
   mpi=(mpirun --allow-run-as-root --oversubscribe)
   "${mpi[@]}" -n 2 "$folder/train_into" mpi >"$folder/mpi.log" 2>&1 || fail "mpirun ended with $?"
   same mpi two
-  # Apart, since two that start at once may both make Open MPI's folder in /tmp, and the second fails.
+  # Run separately: two simultaneous starts may both create Open MPI's folder in /tmp, and the second fails.
   apart=$(mktemp -d)
   "${mpi[@]}" --mca orte_tmpdir_base "$apart" -n 2 "$folder/train_into" mpi_a >"$folder/mpi_a.log" 2>&1 &
   "${mpi[@]}" -n 2 "$folder/train_into" mpi_b >"$folder/mpi_b.log" 2>&1 || fail "mpirun beside another ended with $?"
@@ -77,7 +77,8 @@ else
   echo "skipped: no mpirun of Open MPI"
 fi
 
-# Debian's PyTorch 1.13 on Python 3.11 cannot read that nothing is redirected, its default. By default torchrun looks every 5 s.
+# By default, Debian's PyTorch 1.13 on Python 3.11 cannot parse that nothing is redirected, and torchrun polls every 5
+# s.
 torchrun=/usr/bin/torchrun
 [ -x "$torchrun" ] || torchrun=$(command -v torchrun || true)
 run=("$torchrun" --monitor_interval 0.2 --redirects 1 --tee 1 --log_dir "$folder/logs" --no_python --nproc_per_node 2)
@@ -106,7 +107,7 @@ if [ -n "$torchrun" ] && "${run[@]}" true >"$folder/probe.log" 2>&1; then
   same nodes four
   echo "torchrun: plain, --standalone twice at once and, with a token, on two nodes"
 
-  # The port behind torchrun's own is taken: said by name, and another is chosen by a variable.
+  # The port after torchrun's is busy. The error names the port, and a variable selects another port.
   python3 "$folder/hold.py" 29638 "$folder/held_too" &
   holder=$!
   until [ -e "$folder/held_too" ]; do sleep 0.05; done

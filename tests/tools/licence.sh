@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every source has its licence line, and an installed copy the licence and notices: licence.sh SOURCE BUILD WORK.
-# What is wrong in a small tree of every kind of source is named, and mended by --add.
+# Every source has its licence line, and an installed copy has the licence and notices: licence.sh SOURCE BUILD WORK. In
+# a small tree with every kind of source, errors are named and then repaired by --add.
 set -euo pipefail
 source=$(cd "$1" && pwd) build=$2 work=$3
 "$source/tools/check_licence.sh"
@@ -17,7 +17,7 @@ printf '#include "page.h"\n' > "a page.cc"
 printf '// %s\n' "$id" > kernel.cu
 printf '\n' > blank.cuh
 : > nothing.py
-printf '"""A docstring."""\nprint(__doc__)' > words.py  # no line feed at its end
+printf '"""A docstring."""\nprint(__doc__)' > words.py  # no line feed at the end
 printf '#!/usr/bin/env bash\necho "line $LINENO"\n' > tools/run.sh
 printf '#!/usr/bin/env bash\necho done\n' > .ci/run
 printf 'all:\n\techo made\n' > Makefile
@@ -33,7 +33,7 @@ chmod 755 tools/run.sh .ci/run
 
 fail() { echo "failed: $1"; exit 1; }
 same() { [ "$1" = "$2" ] || fail "is '$1', should be '$2'"; }
-# refused WORDS COMMAND...: the command fails, and its output has the words.
+# refused WORDS COMMAND...: the command fails, and its output contains the words.
 refused() {
   local words=$1 said
   shift
@@ -42,7 +42,7 @@ refused() {
 }
 check() { tools/check_licence.sh "$@"; }
 
-# in_this_tree: where git knows the tree, and where it does not.
+# in_this_tree: works with and without a git repository.
 in_this_tree() {
   same "$(check | grep -c 'does not begin')" 13
   refused "page.h: does not begin with the line '// $id'" check
@@ -63,7 +63,7 @@ in_this_tree() {
   check --add
   find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | cmp - ../once
 }
-export GIT_CEILING_DIRECTORIES=$work  # the tree is not part of the source's
+export GIT_CEILING_DIRECTORIES=$work  # the tree is not a part of the source's repository
 cp -a . ../known
 in_this_tree
 printf '// SPDX-License-Identifier: MIT\n' > other.cc
@@ -76,7 +76,7 @@ git init -q .
 git add page.h tools
 in_this_tree
 
-# What is passed on.
+# The distributed files.
 copy=$work/prefix
 cmake --install "$build" --component notices --prefix "$copy" > /dev/null
 texts=$copy/share/doc/lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep train` where memory ends: an error by name, at whatever moment that is.
+// `lockstep train` out of memory: an error with a name, at any point of the run.
 #include <gtest/gtest.h>
 
 #include "tests/support/training_command.h"
@@ -17,7 +17,7 @@ class MemoryLimits : public TrainingCommand {
     return train("run", words, options);
   }
 
-  // Runs under each limit, in KiB, of which some, but not all, must be too tight.
+  // Runs under each limit, in KiB. Some limits must be too tight, but not all.
   template <class Run>
   void expect_no_process_ends(const Run& run, const std::vector<long>& limits) {
     int refused = 0;
@@ -34,7 +34,7 @@ class MemoryLimits : public TrainingCommand {
   }
 };
 
-// oneDNN ends a process for which it cannot compile a matrix product.
+// oneDNN kills a process if it cannot compile a matrix product.
 TEST_F(MemoryLimits, OfTheAddressSpaceEndNoProcess) {
   expect_no_process_ends([&](const ProgramOptions& options) { return short_run(options); },
                          {160'000, 180'000, 240'000, 290'000});
@@ -43,7 +43,7 @@ TEST_F(MemoryLimits, OfTheAddressSpaceEndNoProcess) {
 const std::vector<long> kDozen{150'000, 165'000, 180'000, 195'000, 210'000, 225'000,
                                240'000, 255'000, 270'000, 285'000, 300'000, 500'000};
 
-// Nor does it end one for which it cannot compile a convolution, a pooling or a reorder.
+// oneDNN must not kill a process if it cannot compile a convolution, a pooling or a reorder.
 TEST_F(MemoryLimits, EndNoProcessThatConvolves) {
   expect_no_process_ends(
       [&](const ProgramOptions& options) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ONNX's own test cases (Debian's libonnx-testdata): none may fail, and no fewer may pass than did.
-# Usage: onnx_cases.sh LOCKSTEP_BINARY. Exit code 77: the data is not installed.
+# ONNX's own test cases (Debian's libonnx-testdata): no case may fail, and the number of passes may not fall. Usage:
+# onnx_cases.sh LOCKSTEP_BINARY. Exit code 77: the data is not installed.
 set -u
 data=/usr/share/libonnx-testdata/data
 [ -d $data ] || { echo "skipped: libonnx-testdata is not installed"; exit 77; }

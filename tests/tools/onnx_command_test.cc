@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep run` and `lockstep step`: files in, files out, and what they refuse.
+// `lockstep run` and `lockstep step`: input files, output files, and refusals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -144,7 +144,7 @@ TEST_F(OnnxCommand, FrozenParametersStay) {
   EXPECT_FALSE(fs::exists(folder / "out/layer%2Fw.npy"));
 }
 
-// Whether an input is shared out is a matter of what it is declared, not of a coincidence of sizes.
+// The declared shape decides if an input is divided among replicas, not a coincidence of sizes.
 TEST_F(OnnxCommand, AnInputOfFixedSizeIsNoBatch) {
   const auto save_net = [&](const TensorType& scale) {
     Graph graph(all_ops(), "net");
@@ -232,7 +232,7 @@ TEST_F(OnnxCommand, FrozenParametersAreNotTakenForOtherTypes) {
   EXPECT_EQ(outcome.err.find("float64"), std::string::npos) << outcome.err;
 }
 
-// The parameters that would be written are no numbers, so nothing is.
+// The new parameters are not finite, so nothing is written.
 TEST_F(OnnxCommand, StepRefusesWhatIsNoNumber) {
   for (const char* option : {"--lr", "--momentum", "--weight-decay"})
     for (const char* number : {"nan", "inf", "-1"})
@@ -247,7 +247,7 @@ TEST_F(OnnxCommand, StepRefusesWhatIsNoNumber) {
   EXPECT_FALSE(fs::exists(folder / "out"));
 }
 
-// A terminal would obey what is in a name.
+// Terminals obey escape codes in names.
 TEST_F(OnnxCommand, NamesArePrintedAsTheyCanBeSeen) {
   TrainingModel model(all_ops());
   model.inference.output(add(model.inference, model.inference.input("x", {DType::float32, {4, 2}}),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output that cannot be written: nobody believes that a command succeeded whose output is
-// lost, and nothing else is lost.
+// Unwritable standard output: a command with lost output fails, and loses nothing else.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -50,7 +49,7 @@ TEST_F(OutputTest, ThatIsLostEndsEveryCommandWithTwo) {
         {"launch", "-n", "1", "--", "lockstep", "keys"},
         {"bench", "build-graph", "--model", "mlp", "--replicas", "1"}})
     expect_lost(words);
-  // The work itself is done.
+  // The work is done.
   EXPECT_EQ(load_model(all_ops(), step).model.replicas, 1);
   EXPECT_TRUE(fs::exists(folder / "out.onnx"));
   EXPECT_TRUE(fs::exists(folder / "scenes/annotations.json"));
@@ -65,7 +64,7 @@ TEST_F(OutputTest, ThatIsLostCostsARunNothing) {
   EXPECT_TRUE(fs::exists(folder / "lost/report.html"));
   // Nothing is printed, so nothing can be lost.
   EXPECT_EQ(train("quiet", {"--quiet"}, {.output = "/dev/full"}).exit_code, 0);
-  // Another error keeps its code, and both are told.
+  // An earlier error keeps its exit code, and both errors are reported.
   write_file(folder / "none.png", "no picture");
   write_png(folder / "digit.png", gradient_image(28, 28));
   const Outcome both = run_lockstep(
@@ -74,7 +73,7 @@ TEST_F(OutputTest, ThatIsLostCostsARunNothing) {
   expect_refused(both, {"none.png", "cannot write to standard output"});
 }
 
-// The next file would take the number of a closed stream, and get the lines that it was meant for.
+// A new file could get the number of the closed stream, and the lines for the stream.
 TEST_F(OutputTest, ThatIsClosedLandsInNoFile) {
   const Outcome closed = train("closed", {}, {.output_closed = true});
   expect_refused(closed, {"cannot write to standard output: Bad file descriptor"});

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package holds what a user looks for, names what it needs, and runs from where it is unpacked:
+# The Debian package contains the expected files, lists its dependencies, and runs from any folder:
 #   package.sh SOURCE BUILD FOLDER VERSION
-# Exit code 77: no tools of Debian's here.
+# Exit code 77: Debian's tools are missing.
 set -euo pipefail
 source=$1 build=$2 folder=$3 version=$4
 for tool in dpkg-deb dpkg-shlibdeps file; do
@@ -53,12 +53,12 @@ for file in LICENSE:copyright NOTICE:NOTICE; do
   [ ! -e "$source/${file%:*}" ] || cmp "$source/${file%:*}" "$root/usr/share/doc/lockstep/${file#*:}"
 done
 
-# Nothing leads back to where the package was built.
+# Nothing refers to the build folder.
 ! readelf -d "$program" | grep -E 'RPATH|RUNPATH' || wrong "the program looks for libraries there"
 ! grep -rlaF "$build" "$root" || wrong "the build's folder is named in those files"
 ! ldd "$program" | grep 'not found' || wrong "libraries are missing"
 
-# A user's shell and man read what the program itself prints.
+# A user's shell and man read the program's own output.
 cd "$folder/elsewhere"
 there() { env -i HOME="$PWD" PATH=/usr/bin:/bin "$program" "$@"; }
 there --version >version.txt

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of one's own pictures by command: what is counted, what is left out, and what becomes of
-// pictures that cannot be read.
+// A user's folder of pictures: counted pictures, skipped pictures, and unreadable pictures.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,7 +33,7 @@ class PictureFolderCommand : public ::testing::Test {
     for (const std::string& name : names())
       write_png(picture(name), gradient_image(10, 12, name.back() + 5 * name[name.size() - 3]));
   }
-  // Four to train on and three held out of each class.
+  // Four training pictures and three held-out pictures of each class.
   static std::vector<std::string> names() {
     std::vector<std::string> all;
     for (const std::string kind : {"a", "b", "c"})
@@ -54,7 +53,7 @@ class PictureFolderCommand : public ::testing::Test {
     fs::create_directories(path.parent_path());
     write_file(path.string(), bytes);
   }
-  // Its header is whole.
+  // Cuts the body and keeps the header.
   void cut_body(const std::string& name) const {
     const std::string bytes = read_file(picture(name));
     write_file(picture(name), bytes.substr(0, bytes.size() - 20));
@@ -124,7 +123,7 @@ TEST_F(PictureFolderCommand, TooFewClassesAreRefused) {
   EXPECT_FALSE(fs::exists(folder_ / "run"));
 }
 
-// All at once, before the first step.
+// All bad headers are named together, before the first step.
 TEST_F(PictureFolderCommand, BrokenHeadersAreNamedBeforeTheFirstStep) {
   put("train/a/2.png", "");
   put("train/c/1.png", read_file(picture("train/c/1")).substr(0, 20));
@@ -142,7 +141,7 @@ TEST_F(PictureFolderCommand, BrokenHeadersAreNamedBeforeTheFirstStep) {
   expect_refused(train("run"), {"33 of 51 pictures", "\n  and 13 more"});
 }
 
-// Whether it is found in a step or in a test.
+// In a step or in a test.
 TEST_F(PictureFolderCommand, ABrokenBodyEndsTheRunByName) {
   cut_body("val/b/1");
   const Outcome tested = train("run");
@@ -157,7 +156,7 @@ TEST_F(PictureFolderCommand, BadPicturesAreSkippedCountedAndNamedOnce) {
   put("train/a/2.png", "");
   cut_body("train/c/1");
   cut_body("val/b/1");
-  // Those are images 2 and 9, drawn in nine steps of six.
+  // The images 2 and 9, drawn in nine steps of six.
   const EpochOrder order(12, 3);
   int replaced = 0;
   for (int64_t at = 0; at < 9 * 6; ++at) replaced += order.at(at) == 2 || order.at(at) == 9;
@@ -173,7 +172,7 @@ TEST_F(PictureFolderCommand, BadPicturesAreSkippedCountedAndNamedOnce) {
   EXPECT_EQ(occurrences(skipped.out, "left out of the test: "), 1) << "of two tests";
   expect_says(read_file(folder_ / "run/report.html"),
               {"<th>pictures that cannot be read</th><td>" + count});
-  // The same bits for any number of readers, a run that was resumed, and processes.
+  // The bits do not depend on the number of readers, a resume, or the number of processes.
   for (const char* readers : {"1", "7"}) {
     more = kSkip;
     more.insert(more.end(), {"DATA.THREADS", readers});
@@ -199,7 +198,7 @@ TEST_F(PictureFolderCommand, BadPicturesAreSkippedCountedAndNamedOnce) {
   expect_says(ranks.out, {count, "; 1 left out of the tests: "});
 }
 
-// As if they were not there.
+// The result is the same as without the bad pictures.
 TEST_F(PictureFolderCommand, HeldOutPicturesThatAreBadDoNotCount) {
   ASSERT_EQ(train("run").exit_code, 0);
   const auto score = [&](const std::vector<std::string>& more) {
@@ -228,7 +227,7 @@ TEST_F(PictureFolderCommand, HeldOutPicturesThatAreBadDoNotCount) {
                  {"none of the 9 held-out pictures can be read"});
 }
 
-// Before the seconds that it takes, and before the line that begins a run.
+// Before the seconds of generation, and before the line that begins a run.
 TEST(GeneratedData, IsAnnounced) {
   const TemporaryFolder folder;
   write_file(folder / "config.yaml",

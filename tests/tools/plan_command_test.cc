@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps as files: built, looked into, planned, refused.
+// Steps as files: building, inspecting, planning, refusing.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -29,7 +29,7 @@ TEST_F(PlanCommand, BuildInspectAndPlanWorkTogether) {
   for (const char* said : {"8 replicas: one for all, of which each updates a part",
                            "AllReduce [shared memory] gpu_0/conv1_w_grad@cpu:0"})
     EXPECT_NE(planned.out.find(said), std::string::npos) << said;
-  // Every replica looks at the sums for values that are not finite.
+  // Every replica checks the sums for values that are not finite.
   const std::string checked = folder / "checked.onnx";
   built = run_lockstep(
       {"build", "lenet", "--devices", "gpu*8", "--precision", "float16", "-o", checked});
@@ -69,8 +69,8 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
   const std::string without = planned("float16", {});
   EXPECT_EQ(without.find("why"), std::string::npos);
   EXPECT_EQ(narrow.substr(0, without.size()), without) << "reasons come behind the plan";
-  // LeNet's channels fill no blocks: its plan has the second candidate of each bias's gradient, and
-  // some convolutions are products of columns. Its windows are too large for Winograd's method.
+  // LeNet's channels do not fill blocks, so its plan has the second candidate of each bias's
+  // gradient, and some convolutions use im2col. Its windows are too large for Winograd's method.
   std::istringstream wide(planned("float32", {"--why"}));
   int reasons = 0;
   for (std::string line; std::getline(wide, line);) {
@@ -89,7 +89,7 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
   EXPECT_EQ(reasons, 4);
 }
 
-// Bytes of a good file exchanged for others of the same length.
+// Replaces bytes of a good file by the same number of other bytes.
 TEST_F(PlanCommand, BrokenModelsAreRefusedByName) {
   std::string step = folder / "step.onnx", bad = folder / "bad.onnx";
   ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "cpu*2", "-o", step}).exit_code, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short run in bfloat16 learns what one in float32 learns.
+// A short run in bfloat16 learns as well as a run in float32.
 #include <regex>
 
 #include "tests/support/training_command.h"
@@ -9,7 +9,7 @@ namespace {
 
 class PrecisionCommand : public TrainingCommand {
  protected:
-  // In percent; of LeNet on digits.
+  // The accuracy of LeNet on digits, in percent.
   double held_out_accuracy(const std::string& precision) {
     const Outcome outcome =
         train(precision, {"MODEL.TYPE", "lenet", "DATA.TRAIN_SIZE", "4000", "DATA.TEST_SIZE",

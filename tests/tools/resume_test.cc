@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep train --resume`: the same bits as never stopping, or what differs by name.
+// `lockstep train --resume`: the bits of an uninterrupted run, or an error that names the
+// difference.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,7 +20,7 @@ void flip_bit_in(const std::string& path) {
   write_file(path, text);
 }
 
-// kill -9 at many moments, resume each time: the same bits as never stopping.
+// kill -9 at many moments, with a resume after each: the bits of an uninterrupted run.
 TEST_F(ResumeTest, AfterKillGivesTheSameBits) {
   ASSERT_EQ(train("whole", {"SOLVER.MAX_ITER", "400"}).exit_code, 0);
   int killed = 0;
@@ -42,14 +43,14 @@ TEST_F(ResumeTest, CanTrainLongerAndRefusesAnotherRun) {
   EXPECT_NE(longer.out.find("resumed after iteration 60"), std::string::npos);
   expect_refused(train("run", {"--resume", "TRAIN.BATCH_SIZE", "32"}),
                  {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
-  // Of many keys that differ the network's name comes first.
+  // Of several different keys, the network's is named first.
   expect_refused(
       train("run", {"--resume", folder / "run", "MODEL.TYPE", "lenet", "TRAIN.BATCH_SIZE", "32"}),
       {"was saved with MODEL.TYPE mlp, but now it is lenet"});
 }
 
-// Both add states of their own or change what a state means; the file's tensors alone would not
-// say so.
+// Both add states or change a state's meaning; the file's tensors alone would not reveal the
+// change.
 TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   const std::vector<std::string> plain{"SOLVER.MAX_ITER", "3"},
       half{"SOLVER.MAX_ITER", "3", "PRECISION", "float16"},
@@ -72,7 +73,7 @@ TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   mean.insert(mean.end(), {"ALL_REDUCE", "mean:xring"});
   expect_refused(resumed("deferred", mean), {"ALL_REDUCE for a sum, but now it is a mean"});
   EXPECT_EQ(resumed("plain", {"SOLVER.MAX_ITER", "4", "ALL_REDUCE", "mean:xring"}).exit_code, 0);
-  // On another number of replicas waiting gradients start at zero again, of whatever they are.
+  // On another number of replicas, deferred gradients of any kind start at zero again.
   EXPECT_EQ(resumed("deferred", {"SOLVER.DEFERRED", "true", "SOLVER.MAX_ITER", "4", "ALL_REDUCE",
                                  "mean:xring", "--devices", "cpu*4"})
                 .exit_code,
@@ -96,7 +97,7 @@ TEST_F(ResumeTest, NamesAnotherOptimiser) {
       train("ahead", {"--resume", "SOLVER.MAX_ITER", "4", "SOLVER.TYPE", "Nesterov"}).exit_code, 0);
 }
 
-// Its count of updates goes on, on another number of replicas too.
+// The count of updates continues, also on another number of replicas.
 TEST_F(ResumeTest, OfAdamGivesTheSameBits) {
   const std::vector<std::string> adam{"SOLVER.TYPE", "Adam", "SOLVER.BASE_LR", "0.003"};
   const auto with = [&](std::vector<std::string> more) {
@@ -145,8 +146,8 @@ TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   EXPECT_NE(outcome.out.find("resumed after iteration 7"), std::string::npos) << outcome.out;
 }
 
-// A bit of what was trained flips on the disk: it is said, and what goes on from the checkpoint
-// before gives the bits of a run that was never disturbed.
+// A bit of the trained weights flips on the disk. The error names the file, and the previous
+// checkpoint resumes with the bits of an undisturbed run.
 TEST_F(ResumeTest, ADamagedCheckpointIsNamedAndTheOneBeforeGoesOn) {
   ASSERT_EQ(train("whole").exit_code, 0);
   ASSERT_EQ(train("run").exit_code, 0);
@@ -211,7 +212,7 @@ TEST_F(ResumeTest, NumbersOfACheckpointThatAreMissingOrAbsurdAreNamed) {
   }
 }
 
-// Its loss is finite, and nothing of it can be used.
+// The last step has a finite loss, but its weights are unusable.
 TEST_F(ResumeTest, ALastStepThatLosesTheNetworkIsNamedAndCostsNothing) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   const std::string best = read_file(folder / "run/best.safetensors");
@@ -223,7 +224,7 @@ TEST_F(ResumeTest, ALastStepThatLosesTheNetworkIsNamedAndCostsNothing) {
   }
 }
 
-// Such keys may change, but the run does not give the bits of one that went on.
+// These keys may change, but the run's bits differ from an uninterrupted run.
 TEST_F(ResumeTest, NamesKeysThatChangeBits) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "4"}).exit_code, 0);
   const auto says = [&](int done, const std::string& changes, std::vector<std::string> more) {
@@ -248,7 +249,7 @@ TEST_F(ResumeTest, NamesKeysThatChangeBits) {
        "auto instead of ray:1M, PIECES 1 instead of 2, WIRE '' instead of bfloat16; the number of "
        "replicas was 2 and is 1 now",
        {"EMBEDDINGS", "dense", "DEVICES", "cpu"});
-  // Neither what a run tells and keeps, nor where it stops, decides a bit.
+  // Logging, snapshots and the end of the run do not affect the bits.
   says(9, "",
        {"EMBEDDINGS", "dense", "DEVICES", "cpu", "TRAIN.SNAPSHOT_ITERS", "3", "TRAIN.LOG_ITERS",
         "2", "TEST.ITERS", "77", "DATA.TEST_SIZE", "50"});

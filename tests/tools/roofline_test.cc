@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of a step against published counts, and the rates that a machine reaches.
+// Compares a step's operations with published counts, and measures the rates of a machine.
 #include "tools/bench/roofline.h"
 
 #include <gtest/gtest.h>
@@ -32,15 +32,15 @@ Plan plan_of_step(const std::string& network) {
       cpu_devices(1), all_kernels()));
 }
 
-// Multiplications of an example, in millions.
+// The multiplications per example, in millions.
 double operations_of_example(const Plan& plan) {
   double total = 0;
   for (const PlanStep& step : plan.steps) total += operations_of(plan, step);
   return total / 2 / kBatch / 1e6;
 }
 
-// torchvision's documentation has the forward pass. Both gradients need as many, but the first
-// convolution has none for the images.
+// torchvision's documentation counts the forward pass. Both gradients need the same number, but the
+// first convolution has no gradient for the images.
 TEST(Roofline, CountsTheOperationsOfPublishedNetworks) {
   struct Published {
     const char* network;
@@ -74,7 +74,7 @@ TEST(Roofline, TakesTheSlowerOfProductsAndMemory) {
   }
 }
 
-// A GPU's memory is a second one, whose tensors the host cannot read.
+// A GPU's memory is separate; the host cannot read its tensors.
 TEST(Roofline, MeasuresRatesOfEachDeviceAndPrecision) {
   const auto measured = [](DeviceKind kind, DType dtype) {
     return kind == DeviceKind::cpu

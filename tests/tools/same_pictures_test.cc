@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of pictures that has changed since a run began, or differs between its processes.
+// A folder of pictures that has changed since a run began, or differs between processes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -57,7 +57,7 @@ class SamePictures : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return train(all);
   }
-  // Two processes with folders of their own, pictures and other; rank 0 has the former.
+  // Two processes with separate folders: rank 0 has `pictures`, the other has `other`.
   Outcome launch() const {
     write_file(folder_ / "rank.sh",
                "root=pictures; [ $RANK = 1 ] && root=other\nexec " + shell_word(run_path()) +
@@ -76,7 +76,7 @@ class SamePictures : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// All labels would be others: a class is the number of its name in order.
+// All labels would change, since a class is numbered by the order of names.
 TEST_F(SamePictures, OtherClassesAreNotResumed) {
   ASSERT_EQ(train().exit_code, 0);
   rename_class("a", "d");
@@ -90,7 +90,7 @@ TEST_F(SamePictures, OtherClassesAreNotResumed) {
   EXPECT_EQ(resume().exit_code, 0);
 }
 
-// Of a thousand names an error shows those around the first that differs.
+// With a thousand names, an error shows the names around the first difference.
 TEST_F(SamePictures, OneOfManyClassesIsNamed) {
   std::vector<std::string> many;
   for (int i = 100; i < 200; ++i) many.push_back("kind" + std::to_string(i));
@@ -111,7 +111,7 @@ TEST_F(SamePictures, OtherPicturesAreNotResumed) {
   write_png(picture("pictures", "train/b/7"), gradient_image(10, 12, 1));
   expect_refused(resume(), {"the pictures of DATA.ROOT 9 pictures, ", "now it is 9 pictures, "});
   fs::rename(picture("pictures", "train/b/7"), picture("pictures", "train/b/1"));
-  fs::remove(picture("pictures", "val/b/1"));  // nothing is learnt from what is held out
+  fs::remove(picture("pictures", "val/b/1"));  // held-out pictures are not learnt from
   const Outcome outcome = resume();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_refused(resume({"DATA.RESIZE", "12"}), {"was saved with DATA.RESIZE 8, but now it is 12"});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep train` gives the same run in one process and over several: each property that a network
-// of its kind can have. It takes networks of one loss and one input, so two losses and an integer
-// input (but for labels) are tried below the command only: tests/builders/same_run_test.cc.
+// `lockstep train` gives the same run in a single process and over several, for each property of a
+// network that affects the run. The command accepts networks with one loss and one input. Two
+// losses and an integer input (except for labels) are only tested below the command:
+// tests/builders/same_run_test.cc.
 #include <gtest/gtest.h>
 
 #include "graph/file.h"
@@ -155,7 +156,7 @@ class SameRunCommand : public ::testing::TestWithParam<Property> {
   TemporaryFolder folder;
 };
 
-// Every "held-out accuracy .. %" that was printed, in order.
+// Returns every printed "held-out accuracy .. %", in order.
 std::vector<std::string> accuracies(const std::string& out) {
   std::vector<std::string> found;
   const std::string text = "held-out accuracy ";
@@ -187,7 +188,7 @@ SOLVER: {BASE_LR: 0.1, MAX_ITER: 6, STEP_SIZE: 4, WARM_UP_ITERS: 0}
   const auto found = read_safetensors(folder / "two/checkpoint.safetensors").tensors;
   ASSERT_EQ(found.size(), expected.size());
   for (const auto& [name, value] : expected) EXPECT_TRUE(found.at(name) == value) << name;
-  // After 2, 4, 6 and at the end; the first half ends with a test of its own.
+  // After 2, 4, 6 and at the end; the first half ends with its own test.
   std::vector<std::string> in_two = accuracies(half.out), after = accuracies(rest.out);
   ASSERT_GE(in_two.size(), 1u);
   after.insert(after.begin(), in_two[0]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as most begin: a file and nothing else. Sanitized builds run it too, of all the command.
+// The usual start of a run: a file and nothing else. Of all tests of the command, only this test
+// also runs in sanitized builds.
 #include <gtest/gtest.h>
 
 #include "tests/support/training_command.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step under another framework's names, as a user asks for it.
+// A step under another framework's names, by command.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ TEST_F(StepNamesCommand, AreThoseOfKerasForItsResNet) {
   EXPECT_NE(summary.out.find("conv1_conv/kernel"), std::string::npos) << "a state keeps its name";
 }
 
-// Auxiliary devices have no replica's scope, and their nodes no name there.
+// Auxiliary devices have no replica's scope, so their nodes get no names there.
 TEST_F(StepNamesCommand, LeaveOutAuxiliaryDevices) {
   const std::string step = folder / "step.onnx";
   const Outcome built =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are stopped, for a while and for good, in the middle of a run and at its end.
+// Ranks that stop, temporarily and permanently, in the middle of a run and at its end.
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,8 +17,8 @@ constexpr int kRanks = 3;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStop(8);
 
-// "rank 1 (host a, process 7) does not respond: ..", out of "step 5: cannot exchange .., because
-// .."
+// Extracts "rank 1 (host a, process 7) does not respond: .." from "step 5: cannot exchange ..,
+// because ..".
 std::string reason_in(const std::string& error) {
   const std::string before = ", because ";
   const auto at = error.find(before);
@@ -35,7 +35,8 @@ class StoppedRankTest : public LaunchTest {
     Program& the_stopped() { return *ranks[stopped]; }
   };
 
-  // For each rank a run in which it stops when rank 0 has said that. They stand still side by side.
+  // Starts a run for each rank. The rank stops once rank 0 has printed the text. All runs are
+  // stopped at the same time.
   std::vector<Run> stopped_runs(const std::vector<std::string>& settings,
                                 const std::string& stop_after, int timeout,
                                 const std::function<std::string(int)>& store) {
@@ -69,11 +70,11 @@ class StoppedRankTest : public LaunchTest {
       EXPECT_EQ(weights(join("run", run.stopped)), weights("undisturbed")) << run.stopped;
   }
 
-  // One that wakes when all is over learns it too, where the store is still there.
+  // A rank that wakes after the end also learns the outcome if the store is still running.
   void expect_one_culprit(const std::function<std::string(int stopped)>& store,
                           const std::function<bool(int stopped)>& learns) {
-    // Without checkpoints on the way: a machine under load may stop a rank while the others save
-    // one, and then a reason that offers to resume and one that does not would both be right.
+    // Without intermediate checkpoints. On a busy machine, a rank may stop while the others save
+    // one, so the error could correctly offer to resume or not.
     auto runs = stopped_runs({"SOLVER.MAX_ITER", "1000000", "TRAIN.SNAPSHOT_ITERS", "1000000"},
                              "iter     50/", 4, store);
     for (Run& run : runs) {

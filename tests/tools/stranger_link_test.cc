@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stranger who is the first to connect to a port of Gloo's, in the moment when there is one.
+// A stranger that connects to a port of Gloo's first, while the port is open.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 class StrangerLink : public LaunchTest {
  protected:
-  // Rank 0 of two, which takes this process for rank 1 and waits for its connection: that.
+  // Connects to rank 0 of two, which expects rank 1's connection and gets this process's.
   void connect_to_rank_0() {
     rank_0_ = rank(0, train("run"), {"file://" + store(), 2, 2});
     const auto meeting = file_store(store());
@@ -26,7 +26,7 @@ class StrangerLink : public LaunchTest {
     sockaddr_in at{};
     std::memcpy(&at, address.data(), sizeof at);
     ASSERT_EQ(at.sin_family, AF_INET);
-    // Of two, the one with the greater address connects.
+    // Of two ranks, the rank with the greater address connects.
     sockaddr_in greater = at;
     greater.sin_addr.s_addr = htonl(ntohl(at.sin_addr.s_addr) + 1);
     std::string of_1 = address;
@@ -46,7 +46,7 @@ TEST_F(StrangerLink, IsNamedWhenItIsSilent) {
                  {"cannot exchange 'proof of identity' with rank 1 (host nowhere"});
 }
 
-// Eight bytes for a slot in which nobody waits for any.
+// Eight bytes for a slot without a waiting receiver.
 TEST_F(StrangerLink, IsNamedWhenItSaysWhatNoRankWould) {
   connect_to_rank_0();
   const std::array<uint64_t, 7> message{56, 1, 77, 0, 8, 0, 0};

@@ -67,7 +67,7 @@ def broken_off(wire):
 KINDS = [garbage, silence, without_token, wrong_token, garbage_for_gloo, huge_value, no_reader, broken_off]
 
 
-# In a process of its own.
+# Runs in a separate process.
 def attack(port, connections, seconds, niceness):
     os.nice(niceness)
     held = collections.deque()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums on auxiliary devices, as a user asks for them: AUX_DEVICES, --aux-devices.
+// Sums on auxiliary devices by command: AUX_DEVICES, --aux-devices.
 #include <gtest/gtest.h>
 
 #include "graph/auxiliaries.h"
@@ -39,7 +39,7 @@ TEST_F(SumsOnAuxiliaries, SumForReplicas) {
   EXPECT_EQ(tensors("cut"), tensors("without"));
   const Outcome tested = run_lockstep({"test", folder / "beside/config.yaml"});
   EXPECT_EQ(tested.exit_code, 0) << tested.err;
-  // Over processes.
+  // Over several processes.
   const std::vector<std::string> words{"launch", "-n",      "2",       "--",  "lockstep",
                                        "train",  config(),  "DEVICES", "cpu", "AUX_DEVICES",
                                        "cpu",    "PACKING", "none"};
@@ -51,7 +51,7 @@ TEST_F(SumsOnAuxiliaries, SumForReplicas) {
   EXPECT_EQ(tensors("over"), tensors("without"));
 }
 
-// Every term that reaches them is rounded; a replica that gathers rounds all but its own.
+// Every term sent to them is rounded. A gathering replica rounds all terms but its own.
 TEST_F(SumsOnAuxiliaries, ChangeBitsBesideAWireOnly) {
   const auto trained = [&](const std::string& run, const std::string& auxiliaries,
                            const std::string& last, bool resumes = false) {
@@ -112,7 +112,7 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
           {"psgpu#2 on 1 x 1 auxiliary devices; at most #1 is possible: ask for fewer shards or "
            "more auxiliary devices (AUX_DEVICES, --aux-devices)"});
   refused("cpu*2", "tpu", "psgpu", {"--aux-devices", "tpu"});
-  // A GPU that holds a replica, for a step that is built and for one from a file.
+  // A GPU with a replica, for a step that is built and for a step from a file.
   const std::string holds = " holds a replica (DEVICES gpu*2)", other = "name another GPU";
   refused("gpu*2", "gpu:2,gpu:1", "psgpu", {"AUX_DEVICES: gpu:1" + holds, other});
   ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "gpu*2", "--aux-devices", "gpu:2",
@@ -126,7 +126,7 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
                  {"ALL_REDUCE", "'collective' has no algorithm that gathers", "AUX_DEVICES"});
 }
 
-// A network predicts on one device, whatever its training took.
+// A network predicts on a single device, regardless of the devices of its training.
 TEST_F(SumsOnAuxiliaries, AreNoneOfATrainedNetworks) {
   const Outcome trained =
       train("run", {"ALL_REDUCE", "psgpu", "AUX_DEVICES", "cpu*2", "SOLVER.MAX_ITER", "2"});
@@ -166,7 +166,7 @@ TEST_F(SumsOnAuxiliaries, AreAsManyAsTheFileHas) {
                  {without, "the step has 0 auxiliary devices, but AUX_DEVICES names 1; name none"});
 }
 
-// One configuration may serve one replica and several, so unused devices are no error.
+// A configuration may serve one replica or several, so unused devices are no error.
 TEST_F(SumsOnAuxiliaries, WithNothingToDoAreNoted) {
   const auto said = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words{"build", "mlp", "--aux-devices", "cpu*2", "-o", folder / "s"};

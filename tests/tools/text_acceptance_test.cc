@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The character model of configs/text/docs_lstm.yaml against counting models of the same text: this
-// repository's documents and headers.
+// Compares the character model of configs/text/docs_lstm.yaml with counting models of the same
+// text: this repository's documents and headers.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace {
 
 const std::string kDocsConfig = std::string(LOCKSTEP_SOURCE_DIR) + "/configs/text/docs_lstm.yaml";
 
-// Bits per character of the held-out text, as `lockstep train` holds it out.
+// Bits per character of the held-out text. `lockstep train` holds out the same text.
 double counted_bits(int order) {
   Origins origins;
   const TextConfig config =
@@ -51,8 +51,8 @@ TrainedText trained(std::vector<std::string> more) {
   return {rows.empty() ? INFINITY : value_of(rows.back(), "test_bits_per_character"), took.count()};
 }
 
-// A model that has learnt the frequencies of characters alone is at order 0, one that looks no
-// further than the character before it at order 1.
+// A model of character frequencies alone is at order 0; a model of the previous character alone is
+// at order 1.
 void expect_better_than_pairs(const TrainedText& run) {
   const double pairs = counted_bits(1);
   EXPECT_GT(counted_bits(0), pairs + 0.5);
@@ -67,8 +67,8 @@ void expect_close_to_order_four(const TrainedText& run) {
   EXPECT_LT(run.seconds, 240);
 }
 
-// An eighth of a run, or with LOCKSTEP_WHOLE_TEXT=1 all of it, by one replica and by two: four
-// minutes each on two cores.
+// An eighth of a run, or with LOCKSTEP_WHOLE_TEXT=1 the whole run, on one replica and on two. Each
+// takes four minutes on two cores.
 TEST(TextAcceptance, TheModelReadsBetterThanCounts) {
   const bool whole = std::getenv("LOCKSTEP_WHOLE_TEXT") != nullptr;
   const std::vector<std::string> part{"SOLVER.MAX_ITER", "250", "TEST.ITERS", "1000"};

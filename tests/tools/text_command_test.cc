@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lockstep train`, `test` and `infer` of language models, as a user runs them.
+// `lockstep train`, `test` and `infer` with language models, as a user runs them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ TEST: {ITERS: 20, SAMPLE_LENGTH: 60}
 SOLVER: {TYPE: Adam, BASE_LR: 0.01, MAX_ITER: 40, WEIGHT_DECAY: 0}
 )";
 
-// Words of a small language, always the same ones.
+// Returns random words of a small language; a seed gives the same words each time.
 std::string written_text(int64_t characters, uint64_t seed = 1) {
   const std::vector<std::string> words{"one",  "step",  "of",        "many", "replicas",
                                        "sums", "their", "gradients", "and",  "ends"};
@@ -166,7 +166,7 @@ TEST_F(TextCommand, ResumedAfterKillsItHasTheSameBits) {
 }
 
 TEST_F(TextCommand, TwoProcessesHaveTheBitsOfTwoReplicas) {
-  // Unequal shares, too.
+  // Includes unequal shares.
   for (const char* batch : {"8", "7"}) {
     SCOPED_TRACE(batch);
     const std::string two = join("two", batch), apart = join("apart", batch);
@@ -207,7 +207,7 @@ TEST_F(TextCommand, OtherFilesMayBeTestedOn) {
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_NE(trained.out.find("13,000 characters to train on, 500 held out"), std::string::npos)
       << trained.out;
-  // The text has changed since: the vocabulary is that of the run.
+  // The text has changed since the run began; the vocabulary is the run's.
   write_file(folder / "other", "one step\nof $");
   expect_refused(lockstep("test", "run", keys),
                  {"TEST.FILES", "other:2: contains '$', which is not in the vocabulary",
@@ -262,7 +262,7 @@ TEST_F(TextCommand, AStepIsBuiltAndPlannedFromItsConfiguration) {
                  {"is a training step"});
 }
 
-// The table has 8 floats for each character, a replica's share 4 rows of 24 characters.
+// The table has 8 floats for each character, and a replica's share has 4 rows of 24 characters.
 TEST_F(TextCommand, InspectSaysHowAnEmbeddingIsSummed) {
   const auto summary = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words{"inspect", folder / "config.yaml", "DATA.ROOT", folder.path()};
@@ -306,7 +306,7 @@ TEST_F(TextCommand, DamagedModelsAreNamed) {
                  {"bad.onnx: is no language model"});
 }
 
-// LOCKSTEP_UPDATE_GOLDEN=1 writes it anew.
+// LOCKSTEP_UPDATE_GOLDEN=1 rewrites the page.
 TEST_F(TextCommand, ThePageOfKeysIsComplete) {
   const std::string page = run_lockstep({"keys", "--task", "text", "--markdown"}).out;
   const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/docs/text_keys.md";

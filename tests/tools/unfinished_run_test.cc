@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that ended too early: killed, interrupted, or never begun. Their folders are kept or used
-// again.
+// Runs that ended too early: killed, interrupted, or failed before a step. Their folders are kept
+// or reused.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -25,7 +25,7 @@ TEST_F(UnfinishedRun, OfAStartThatWasKilledIsTakenByTheNext) {
   EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
 }
 
-// A start that was killed before its first step, with all that it had written.
+// A start that was killed before its first step, with all files that it had written.
 TEST_F(UnfinishedRun, OfAKilledStartWithFilesIsTakenByTheNextToo) {
   ASSERT_EQ(quick("run").exit_code, 0);
   ASSERT_EQ(quick("run").exit_code, 0);
@@ -39,7 +39,7 @@ TEST_F(UnfinishedRun, OfAKilledStartWithFilesIsTakenByTheNextToo) {
   const std::string events = "events.out.tfevents.1.1.lockstep";
   write_file(killed / events, "");
   const std::string lock = read_file(killed / ".lock");
-  // A step was done: there is something to look at.
+  // A step was done, so the folder is kept.
   ASSERT_NE(lock.find("begun"), std::string::npos);
   ASSERT_EQ(quick("run").exit_code, 0);
   EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
@@ -49,7 +49,7 @@ TEST_F(UnfinishedRun, OfAKilledStartWithFilesIsTakenByTheNextToo) {
   EXPECT_TRUE(fs::exists(killed / "model.onnx"));
   EXPECT_FALSE(fs::exists(killed / events)) << "of the start before";
   EXPECT_FALSE(fs::exists(folder / "run.3"));
-  // The same files without a lock are somebody else's.
+  // The same files without a lock belong to the user.
   fs::create_directories(folder / "run.3");
   write_file(folder / "run.3/config.yaml", "mine");
   ASSERT_EQ(quick("run").exit_code, 0);
@@ -57,8 +57,8 @@ TEST_F(UnfinishedRun, OfAKilledStartWithFilesIsTakenByTheNextToo) {
   EXPECT_TRUE(fs::exists(folder / "run.4/model.onnx"));
 }
 
-// Killed after a row of metrics and before a checkpoint: kept, passed over, and begun again by a
-// scheduler.
+// Killed after a row of metrics and before a checkpoint. The folder is kept and passed over, and a
+// scheduler's job starts again.
 TEST_F(UnfinishedRun, OfARunThatWasKilledEarlyIsPassedOver) {
   ASSERT_EQ(quick("run").exit_code, 0);
   const std::vector<std::string> late{"OUTPUT_DIR", folder / "run",    "TRAIN.SNAPSHOT_ITERS",
@@ -91,7 +91,7 @@ TEST_F(UnfinishedRun, OfARunThatWasKilledEarlyIsPassedOver) {
   EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
 }
 
-// Ctrl-C saves, also before the first checkpoint would be due.
+// Ctrl-C saves, even before the first checkpoint is due.
 TEST_F(UnfinishedRun, OfARunThatWasInterruptedEarlyGoesOn) {
   Program run({"train", config(), "OUTPUT_DIR", folder / "runs/a", "TRAIN.SNAPSHOT_ITERS",
                "1000000", "SOLVER.MAX_ITER", "1000000"});
@@ -108,7 +108,8 @@ TEST_F(UnfinishedRun, OfARunThatCouldNotBeginIsNotLeft) {
   expect_refused(quick("run", {"MODEL.WEIGHTS", folder / "none.safetensors"}),
                  {"none.safetensors"});
   EXPECT_FALSE(fs::exists(folder / "run.2"));
-  // Nor the folders above it, unless they were there before or hold something else.
+  // A refused run leaves no parent folders either, unless they existed before or have other
+  // contents.
   const std::vector<std::string> refused{"MODEL.WEIGHTS", folder / "none.safetensors"};
   expect_refused(quick("new/deep/run", refused), {"none.safetensors"});
   EXPECT_FALSE(fs::exists(folder / "new"));
@@ -121,8 +122,8 @@ TEST_F(UnfinishedRun, OfARunThatCouldNotBeginIsNotLeft) {
   EXPECT_TRUE(fs::exists(folder / "new/deep/run/model.onnx"));
 }
 
-// The first batch cannot be read: whoever tries again finds no empty folders. The network is large
-// enough that its weights lie in step.onnx.data.
+// The first batch cannot be read. A second attempt finds no empty folders. The network is large
+// enough to store its weights in step.onnx.data.
 TEST_F(UnfinishedRun, OfARunWhoseFirstBatchIsBadIsNotLeft) {
   for (const char* part : {"train", "val"})
     for (const char* name : {"a", "b"}) {
@@ -147,7 +148,7 @@ TEST_F(UnfinishedRun, OfARunWhoseFirstBatchIsBadIsNotLeft) {
   EXPECT_EQ(run_lockstep(both).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder / "new"));
   write_file(broken, whole);
-  // Rank 1 alone fails.
+  // Only rank 1 fails.
   std::vector<std::string> one{
       "launch", "-n", "2", "--", "sh", "-c", R"(exec "$@" DATA.ROOT "$0$RANK")"};
   one.insert(one.end(), {folder / "pictures", run_path()});

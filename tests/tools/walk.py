@@ -14,15 +14,16 @@ for shown, path, function in hops:
     file = root / path
     if shown != path or not file.is_file():
         wrong.append(f"{shown}: there is no file {path}")
-    # A definition begins its line with a type and has a body.
+    # A definition has its type at the start of the line, and a body.
     elif not re.search(rf"^\w[^;=]*\b{re.escape(function)}\([^;{{}}]*\{{", file.read_text(), re.M):
         wrong.append(f"{path} defines no {function}")
-# No link of a page leads nowhere.
+# Every link of a page has a target.
 for page in [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]:
     for target in re.findall(r"\]\(([^)#: ]+)(?:#[^)]*)?\)", page.read_text()):
         if not (page.parent / target).exists():
             wrong.append(f"{page.relative_to(root)} links to {target}, which is not there")
-# Tests that these pages name exist: `Suite.Name`, or `Suite.*`. (A key, as `SOLVER.STEPS`, has no small letter.)
+# Every test named on these pages exists: `Suite.Name`, or `Suite.*`. (A key, as `SOLVER.STEPS`, has no lower-case
+# letter.)
 suites = {}
 for source in (root / "tests").rglob("*.cc"):
     for suite, test in re.findall(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", source.read_text(), re.M):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TRAIN.WHOLE_LOSS: one more number of each step, in every task that it fits.
+// TRAIN.WHOLE_LOSS: an additional number for each step, in every task that supports it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class WholeLossCommand : public TrainingCommand {
   std::vector<MetricRow> metrics(const std::string& run) {
     return read_metrics(folder / (run + "/metrics.jsonl"));
   }
-  // The rows of training, without those of tests.
+  // The rows of training, without rows of tests.
   std::vector<std::pair<double, double>> losses(const std::string& run) {
     std::vector<std::pair<double, double>> found;
     for (const MetricRow& row : metrics(run))
@@ -30,7 +30,7 @@ class WholeLossCommand : public TrainingCommand {
         found.emplace_back(value_of(row, "loss"), value_of(row, "whole_loss"));
     return found;
   }
-  // Each line of progress has it as a loss, not as a share.
+  // Each line of progress shows the number as a loss, not as a fraction.
   void expect_shown(const std::string& run, const std::string& printed) {
     for (const auto& [loss, whole] : losses(run))
       EXPECT_NE(printed.find(join("  whole_loss ", fixed(whole, 4), "  lr ")), std::string::npos)
@@ -39,7 +39,7 @@ class WholeLossCommand : public TrainingCommand {
   }
 };
 
-// A network without batch norm: the mean of the replicas' losses.
+// Without batch norm, the number is the mean of the replicas' losses.
 TEST_F(WholeLossCommand, IsAMetricOfARunThatTrainsTheSameBits) {
   const Words short_run{"SOLVER.MAX_ITER", "15"};
   Words with = short_run;
@@ -50,7 +50,7 @@ TEST_F(WholeLossCommand, IsAMetricOfARunThatTrainsTheSameBits) {
   EXPECT_TRUE(losses("without").empty());
   ASSERT_EQ(losses("with").size(), 3u);
   expect_shown("with", outcome.out);
-  // LOG_ITERS 5: both are means of the same steps.
+  // LOG_ITERS 5: both numbers are means over the same steps.
   for (const auto& [loss, whole] : losses("with")) EXPECT_NEAR(whole, loss, 1e-5 * loss);
   const Outcome compared =
       run_lockstep({"inspect", folder / "with/config.yaml", "--format", "order"});
@@ -80,7 +80,7 @@ TEST_F(WholeLossCommand, IsTheSameOverProcesses) {
   const Outcome outcome = run_lockstep(two);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   ASSERT_EQ(losses("two").size(), 2u);
-  for (std::size_t i = 0; i < 2; ++i) {  // sums over processes are rounded elsewhere
+  for (std::size_t i = 0; i < 2; ++i) {  // sums over processes have other roundings
     EXPECT_NEAR(losses("two")[i].first, losses("one")[i].first, 1e-6);
     EXPECT_NEAR(losses("two")[i].second, losses("one")[i].second, 1e-6);
   }
@@ -122,7 +122,7 @@ SOLVER: {BASE_LR: 0.003, MAX_ITER: 4}
     for (const auto& [loss, whole] : losses(name))
       EXPECT_NEAR(whole, loss, 1e-4 * std::max(1.0, std::abs(loss))) << name;
   }
-  // Minibatches of the batch that stays on the devices cross to another process.
+  // Minibatches of the resident batch move to another process.
   const Outcome outcome =
       run_lockstep({"launch", "-n", "2", "--", "lockstep", "train", folder / "control.yaml",
                     "OUTPUT_DIR", folder / "two", "DEVICES", "cpu", "RNG_SEED", "3"});

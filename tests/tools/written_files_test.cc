@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that commands are told to write by -o: none replaces a device, a link or an input.
+// Files that commands write with -o: they never replace a device, a link or an input.
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By name, with what they hold.
+// Maps the names of files to their contents.
 std::map<std::string, std::string> files_in(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -67,7 +67,7 @@ TEST_F(WrittenFiles, OfExportAreNoneOfItsRun) {
   EXPECT_TRUE(fs::is_symlink(folder / "latest"));
   expect_refused(run_lockstep({"export", run, "-o", ""}), {"-o is empty"});
   EXPECT_EQ(files_in(run), before);
-  // Its own product is not in the way, in the run's folder or elsewhere.
+  // A command's earlier output may be replaced, in the run's folder or elsewhere.
   for (const std::string& output : {run + "/model.onnx", folder / "out.onnx", folder / "out.onnx"})
     EXPECT_EQ(run_lockstep({"export", run, "-o", output}).exit_code, 0) << output;
   expect_kept({"export", folder / "out.onnx", "--portable"}, folder / "out.onnx", "out.onnx");
@@ -101,7 +101,7 @@ TEST_F(WrittenFiles, ReplaceNoDeviceAndGoThroughLinks) {
     }
   }
   EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
-  if (mknod((folder / "full").c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) return;  // not root
+  if (mknod((folder / "full").c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) return;  // without root
   expect_refused(run_lockstep({"export", run, "-o", folder / "full"}), {"it is a device"});
   EXPECT_TRUE(fs::is_character_file(folder / "full"));
 }
@@ -124,7 +124,7 @@ TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
   fs::rename(step, folder / "renamed.onnx");
   expect_kept({"build", folder / "renamed.onnx"}, step, "weights.onnx.data");
   EXPECT_EQ(run_lockstep({"build", folder / "renamed.onnx", "-o", folder / "b.onnx"}).exit_code, 0);
-  // Refused before its data is written.
+  // The command refuses before it writes the data.
   fs::remove_all(folder / "b.onnx");
   fs::remove(folder / "b.onnx.data");
   make_folder(folder / "b.onnx");
@@ -135,7 +135,7 @@ TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
   EXPECT_FALSE(fs::exists(folder / "b.onnx.data"));
 }
 
-// A model and its data are replaced together, or neither is.
+// A model and its data are replaced together, or not at all.
 TEST_F(WrittenFiles, OfBuildStayTogetherWhenItFails) {
   ASSERT_EQ(run_lockstep({"build", "lenet", "-o", folder / "m.onnx"}).exit_code, 0);
   write_file(folder / "deep.data", "precious");
@@ -164,12 +164,12 @@ TEST_F(WrittenFiles, OfBuildStayTogetherWhenItFails) {
     fs::remove(folder / name);
   }
   for (const char* output : {"deep", "bare"}) expect_untouched(output, {"nodir/a.tmp'"});
-  // Led by a link to the file of its own data.
+  // A link redirects the output to the file of its own data.
   for (const std::string output : {"own", "full"})
     expect_untouched(output.c_str(), {output + "': it leads to '", output + ".data'"});
 }
 
-// Pictures' classes are written over those of an earlier call only.
+// The classes of pictures replace only those of an earlier call.
 TEST_F(WrittenFiles, OfInferReplaceItsOwnOnly) {
   train_two_steps();
   const Outcome drawn = run_lockstep({"scenes", "--images", "2", "--out", folder / "drawn"});
@@ -184,14 +184,14 @@ TEST_F(WrittenFiles, OfInferReplaceItsOwnOnly) {
                                  "choose an empty folder"});
   EXPECT_EQ(read_file(own), "my own");
   for (int i = 0; i < 2; ++i) ASSERT_EQ(infer("seen").exit_code, 0);
-  // An edited result is the user's.
+  // An edited result belongs to the user.
   const std::string path = folder / "seen/predictions.json", said = read_file(path);
   write_file(path, said + " ");
   expect_refused(infer("seen"), {"seen/predictions.json' would be overwritten"});
   EXPECT_EQ(read_file(path), said + " ");
   write_file(path, said);
   EXPECT_EQ(infer("seen").exit_code, 0);
-  // A line that was cut off spoils no other.
+  // A truncated line does not invalidate other lines.
   const std::string list = folder / "seen/.lockstep_written";
   write_file(list, read_file(list) + "\n12ab");
   EXPECT_EQ(infer("seen").exit_code, 0);
