@@ -132,7 +132,7 @@ TEST_F(ReportTest, IsWrittenByOneOfSeveralProcesses) {
   expect_parts(report("run"), {"cpu in each of 2 processes", "that process 0 tested"});
 }
 
-// The names of classes are those of folders, and may contain HTML's special characters.
+// Classes have the names of folders, which may contain HTML's special characters.
 TEST_F(ReportTest, NamesClasses) {
   for (const char* part : {"train", "val"})
     for (const char* name : {"cats & <dogs>", "birds"}) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The aggregation test of tf_cnn_benchmarks: variable j of replica i has the gradient n * i + j,
-// and every replica must see the sum, however gradients are packed, cut, narrowed, deferred and
-// summed.
+// The aggregation test of tf_cnn_benchmarks: variable j of replica i has the gradient n * i + j.
+// Every replica must get the sum for every way to pack, cut, narrow, defer and sum gradients.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -21,7 +20,7 @@ namespace {
 constexpr int kVariables = 10;
 constexpr int64_t kLength = 6;
 
-// Variable j's gradient is what its input is fed with.
+// The gradient of variable j is its input.
 void fed_gradients(Net& net) {
   if (!net.training()) return;
   for (int j = 0; j < kVariables; ++j) {
@@ -41,7 +40,7 @@ TrainingModel model_of(int replicas, const AllReduceOptions& reduce, bool deferr
                                     .all_reduce = reduce});
 }
 
-// A step with n * i + j + `more` as gradients and 1 as rate.
+// A step with the gradients n * i + j + `more` and rate 1.
 void run_step(Session& session, int replicas, float more) {
   std::vector<std::vector<float>> data;
   std::vector<Tensor> feeds;
@@ -61,7 +60,7 @@ void run_step(Session& session, int replicas, float more) {
   session.step().run(feeds, session.run_options(0));
 }
 
-// What variable j has been lessened by, on every replica alike.
+// The total decrease of variable j, equal on every replica.
 float total(const Session& session, int j) {
   const State* state = session.model().find_state(join("v", j));
   const float first = -session.state().at(state->values[0]).as<float>()[0];
@@ -108,8 +107,8 @@ INSTANTIATE_TEST_SUITE_P(Specs, AggregationOver,
                                                               "pscpu", "xring", "nccl/xring",
                                                               "pscpu/pscpu", "collective#2")));
 
-// Gradients that wait are part of a checkpoint; on another number of replicas, where they would be
-// another sum, training goes on as it began.
+// Deferred gradients are a part of a checkpoint. On another number of replicas their sum would
+// differ, so training starts without them.
 TEST(Aggregation, WaitingGradientsAreSaved) {
   TemporaryFolder folder;
   const std::string path = folder / "checkpoint.safetensors";
@@ -135,7 +134,7 @@ TEST(Aggregation, WaitingGradientsAreSaved) {
   EXPECT_EQ(total(fewer, 1), 0);
 }
 
-// They are saved of each replica, even where all have the same bits.
+// Every replica's deferred gradients are saved, even if all have the same bits.
 TEST(Aggregation, EqualWaitingGradientsAreSavedToo) {
   TemporaryFolder folder;
   const TrainingModel two = model_of(2, {}, true);
@@ -153,7 +152,7 @@ TEST(Aggregation, EqualWaitingGradientsAreSavedToo) {
   EXPECT_TRUE(again.save() == session.save());
 }
 
-// Also where it is a bucket of its own, to be cut into pieces.
+// Also as a separate bucket that is cut into pieces.
 TEST(Aggregation, AGradientWithoutElementsIsPassedOn) {
   for (const char* spec : {"collective", "xring"}) {
     const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .pieces = 2};

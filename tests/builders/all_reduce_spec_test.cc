@@ -21,7 +21,7 @@ TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
         "nccl/pscpu", "nccl/pscpu#2", "pscpu/pscpu#1", "pscpu/rechd:16:pscpu/pscpu#3"})
     EXPECT_EQ(text_of(parse_all_reduce(text)), text);
   EXPECT_EQ(text_of(parse_all_reduce("pscpu#1:2:collective#1")), "pscpu:2:collective");
-  // One gatherer, where a name alone means one in each process.
+  // `#1` means a single gatherer; the name alone means one gatherer in each process.
   EXPECT_EQ(parse_all_reduce("pscpu/pscpu").ranges[0].shards, 0);
   EXPECT_EQ(parse_all_reduce("pscpu/pscpu#1").ranges[0].shards, 1);
 }

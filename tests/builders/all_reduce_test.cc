@@ -119,7 +119,7 @@ struct Case {
   std::string wire = "";
 };
 
-// Sums of `length` elements on each replica, twice.
+// Two runs of sums of random numbers on each replica; `data` gets the terms.
 std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
                                        std::vector<std::vector<double>>& data) {
   const SumGraph sum = sum_graph(
@@ -162,7 +162,8 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   return results;
 }
 
-// `rounding`: of one number on its way, by its size; float32 where nothing is narrowed.
+// `rounding`: the relative rounding of one number on the wire; float32's if the wire is not
+// narrowed.
 void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
   SCOPED_TRACE(join(c.spec, " on ", c.processes, " x ", c.replicas / c.processes, ", ",
                     text_of(dims), " ", c.wire));
@@ -178,7 +179,8 @@ void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
       sum += of_replica[i];
       sizes += std::abs(of_replica[i]);
     }
-    // A term is rounded as it leaves and whenever a sum that holds it travels on; a mean once more.
+    // A term is rounded when it is sent, and again each time a sum with the term is sent. A mean is
+    // rounded once more.
     const int roundings = c.replicas + (divisor == 1 ? 1 : 2);
     ASSERT_NEAR(results[0][i], sum / divisor, sizes / divisor * rounding * roundings)
         << "element " << i;
@@ -233,7 +235,7 @@ TEST(AllReduce, TrivialLeavesEveryReplicaItsOwn) {
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(results[k][i], static_cast<float>(data[k][i]));
 }
 
-// Nothing is lost on a wire whose numbers hold the terms and sums: small whole numbers.
+// A wire that represents all terms and sums loses nothing. Here all are small integers.
 TEST(AllReduce, SumsAreInFloat32WhateverTravels) {
   const auto over_three = [](const std::string& wire) {
     return sum_graph({.spec = parse_all_reduce("xring"), .wire = parse_wire(wire)}, 3, {{8}});
@@ -251,7 +253,7 @@ TEST(AllReduce, SumsAreInFloat32WhateverTravels) {
   expect_error([&] { over_three("int8"); }, "int8");
 }
 
-// N (N - 1) S sums and as many copies in each of the two phases.
+// N (N - 1) S sums, and the same number of copies in each of the two phases.
 TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
   for (auto [replicas, rings] : {std::pair{4, 1}, {4, 2}, {8, 2}}) {
     const Graph graph =
@@ -266,7 +268,7 @@ TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
   }
 }
 
-// A training run gives the same weights, up to the order of sums, whatever the algorithm.
+// Every algorithm gives the same weights, up to the order of sums.
 TEST(AllReduce, TrainingDoesNotDependOnTheAlgorithm) {
   auto train_with = [](const std::string& spec) {
     TrainingModel model = small_mlp(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums on devices that hold no replica.
+// Sums on devices without a replica.
 #include "graph/auxiliaries.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(Auxiliaries, SumInsteadOfReplicas) {
   EXPECT_EQ(places(options_of("psgpu", 1, 1), 3), Places{3});
   EXPECT_EQ(places(options_of("psgpu#3", 1, 3), 4), (Places{4, 5, 6}));
   EXPECT_EQ(places(options_of("pscpu#2", 2, 1), 6), (Places{6, 7}));
-  // Of 4, 6, 5, 7, dealt into two groups as replicas are.
+  // The places 4, 6, 5, 7, divided into two groups like replicas.
   EXPECT_EQ(places(options_of("psgpu#2", 2, 2), 4), (Places{4, 5}));
   EXPECT_EQ(places(options_of("psgpu#4", 2, 2), 4), (Places{4, 5, 6, 7}));
   EXPECT_EQ(places(options_of("nccl/pscpu", 2, 1), 4), (Places{4, 5})) << "the second level";
@@ -64,7 +64,7 @@ TEST(Auxiliaries, TakeTurns) {
   EXPECT_EQ(std::set<int>(places.begin(), places.end()), (std::set<int>{2, 3}));
 }
 
-// The bits of the same algorithm that gathers on replicas, over processes as well.
+// The bits equal the same algorithm with replicas as gatherers, over processes as well.
 TEST(Auxiliaries, GiveTheBitsOfReplicasThatGather) {
   for (int processes : {1, 2, 3})
     over_processes(processes, [&](int rank, Comm* comm) {
@@ -92,7 +92,7 @@ TEST(Auxiliaries, GiveTheBitsOfReplicasThatGather) {
               const auto found = sums(auxiliaries);
               for (const auto& of_replica : found) ASSERT_EQ(of_replica, found[0]);
               const auto expected = sums(0);
-              // Without a wire; else the replica that gathers rounds every term but its own.
+              // Without a wire. With one, a gathering replica rounds every term but its own.
               if (*wire == 0) {
                 ASSERT_EQ(found, expected);
               }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Episodes cut into sequences: the rows of Ray's test of recurrent minibatches, and uneven ones.
+// Episodes cut into sequences: the rows of Ray's test of recurrent minibatches, and uneven rows.
 #include "builders/resident/chop.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 
-// What an environment that counts its steps, 15 to an episode, shows in 20 steps from `first` on.
+// 20 observations from step `first` on of an environment that counts its steps, 15 per episode.
 std::vector<float> counted(int64_t first) {
   std::vector<float> rows;
   for (int64_t i = 0; i < 20; ++i) rows.push_back(static_cast<float>((first + i) % 15));
@@ -71,7 +71,7 @@ TEST(Chop, KeepsTheStateBeforeEachSequence) {
   EXPECT_EQ((Numbers{rows.begin(), rows.end()}), (Numbers{1, 2, 0, 3, 0, 0, 4, 5, 6, 7, 8, 9}));
 }
 
-// Whatever the episodes: every row is in one sequence, and no sequence in two episodes.
+// For any episodes: every row is in one sequence, and no sequence spans two episodes.
 TEST(Chop, EveryRowIsInOneSequenceOfItsEpisode) {
   for (int64_t length : {1, 2, 3, 5, 8, 40})
     for (const Numbers& ends :

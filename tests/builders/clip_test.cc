@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients that are made smaller: all together, each by itself, element by element, before or
-// after the reduce.
+// Clipped gradients: by the norm of all, by each norm, or by element, before or after the reduce.
 #include "builders/step/clip.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ namespace {
 constexpr MomentumSgd kPlainSgd{.momentum = 0};
 constexpr ParamRules kNoRules{.weight_decay = 0, .bias_rate_factor = 1};
 
-// What one step of rate 0.05 moves every parameter by.
+// The change of every parameter in one step of rate 0.05.
 std::map<std::string, std::vector<double>> moved(const TrainingModel& model) {
   StateValues before = train(model, 16, 0, kSmall), after = train(model, 16, 1, kSmall);
   std::map<std::string, std::vector<double>> by_name;
@@ -66,7 +65,7 @@ TEST(Clip, EveryElementByItself) {
   EXPECT_GT(touched, 10);
 }
 
-// With one replica before and after are the same; with more, each share is clipped by itself, and
+// With one replica, before and after are the same. With more, each share is clipped separately, and
 // the mean of four vectors of norm at most n has norm at most n.
 TEST(Clip, BeforeTheReduceEachReplicaByItself) {
   const double norm = norm_of(moved(small_mlp(1, kPlainSgd, {.rules = kNoRules})));
@@ -82,8 +81,7 @@ TEST(Clip, BeforeTheReduceEachReplicaByItself) {
   EXPECT_LT(norm_of(four), norm_of(clipped(4, false)) * 0.9999) << "shares point elsewhere";
 }
 
-// What a share's own gradient moves parameters by, clipped, times its part of the batch; all
-// shares.
+// The sum over all shares of a share's clipped update, times its part of the batch.
 std::map<std::string, std::vector<double>> moved_by_shares(const ClipOptions& clip, int64_t batch) {
   const TrainingModel one = small_mlp(1, kPlainSgd, {.rules = kNoRules, .clip = clip});
   StepFeeds whole(one, batch, 5, kSmall);
@@ -113,7 +111,7 @@ std::map<std::string, std::vector<double>> moved_by_shares(const ClipOptions& cl
   return moved;
 }
 
-// Shares of one and two examples; then of three, in two parts each, of one and two.
+// Shares of one and two examples. Then shares of three, each in two parts of one and two.
 TEST(Clip, BeforeTheReduceWithUnequalShares) {
   for (const ClipOptions clip :
        {ClipOptions{.norm = 0.05F}, ClipOptions{.each_norm = 0.02F}, ClipOptions{.value = 0.01F}})
@@ -154,7 +152,7 @@ TEST(Clip, EachGradientByItsOwnNorm) {
   }
 }
 
-// A batch of one example leaves the other replica none.
+// A batch of one example leaves no rows for the other replica.
 TEST(Clip, BeforeTheReduceWithoutRows) {
   for (const ClipOptions clip : {ClipOptions{.norm = 0.05F, .before_reduce = true},
                                  ClipOptions{.each_norm = 0.02F, .before_reduce = true},

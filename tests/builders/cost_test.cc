@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `auto` goes by.
+// The cost model behind `auto`.
 #include "builders/all_reduce/choice.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 
 AllReduceRange only(const std::string& spec) { return parse_all_reduce(spec).ranges[0]; }
 
-// ResNet-50's gradients over 8 replicas of one link, in so many messages; adding is free.
+// The time for ResNet-50's gradients over 8 replicas of one link, in `messages` messages. Additions
+// are free.
 double milliseconds(const std::string& spec, const std::string& link, int messages) {
   Topology topology = parse_topology(link);
   topology.adding = std::numeric_limits<double>::infinity();
@@ -50,7 +51,7 @@ TEST(Cost, TopologiesAreRead) {
   expect_error([] { parse_topology("1us:1e300G"); }, "bandwidth '1e300G'", "finite");
 }
 
-// Latency decides for few bytes, volume for many; levels pay where the link across is slow.
+// Latency decides for few bytes, volume for many. Levels pay if the link between processes is slow.
 TEST(Cost, TheFastestIsChosenAndTheOthersAreNamed) {
   const Topology slow = parse_topology("2us:10G/100us:1G");
   const Choice small = choose_algorithm(slow, 8, 8, 64);
@@ -69,8 +70,8 @@ TEST(Cost, TheFastestIsChosenAndTheOthersAreNamed) {
     }
 }
 
-// Subdivisions cost latency, shards of a second level save volume; within a process one node beats
-// copies to the first replica.
+// Subdivisions cost latency; shards of a second level save volume. Within a process, one node is
+// faster than copies to the first replica.
 TEST(Cost, OfShardsAndLevels) {
   const Topology usual;
   const auto seconds = [&](const std::string& spec, double bytes) {
@@ -84,7 +85,8 @@ TEST(Cost, OfShardsAndLevels) {
     EXPECT_LT(seconds("nccl/" + across, 1e8), seconds("pscpu/" + across, 1e8)) << across;
 }
 
-// `auto` in a step is what it chooses, and the plan of buckets says why; it can be replayed.
+// A step with `auto` has the chosen algorithm. The plan of buckets gives the reason, and can be
+// replayed.
 TEST(Cost, ThePlanSaysWhy) {
   auto reduced = [](const AllReduceOptions& options, std::string& plan) {
     const SumGraph sums = sum_graph(options, 4, {{1 << 22}, {16}});

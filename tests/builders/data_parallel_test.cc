@@ -59,7 +59,7 @@ TEST(DataParallel, MoreThanTenReplicas) {
   expect_close(train(one, 24, 5, kSmall), train(small_mlp(12), 24, 5, kSmall), one);
 }
 
-// train() checks after every step that replicas are bit-equal.
+// train() checks after every step that replicas are equal to the bit.
 TEST(DataParallel, TwoRunsGiveTheSameBits) {
   for (int replicas : {1, 2, 4}) {
     TrainingModel model = small_lenet(replicas);
@@ -92,7 +92,8 @@ TEST(DataParallel, GoldenPlanOfTwoReplicas) {
   expect_golden("mlp_2_replicas.plan.txt", text_of(session.step().plan(feeds.at(0, 0.1F))));
 }
 
-// Planning for GPUs needs none: each has a queue for its kernels and one for communication.
+// Planning for GPUs needs no GPU. Each GPU has a queue for its kernels and a queue for
+// communication.
 TEST(DataParallel, GoldenPlanOfEightGpus) {
   const TrainingModel model = small_mlp(8);
   std::vector<std::string> feeds, fetches;
@@ -141,7 +142,7 @@ TEST(DataParallel, UpdatesFollowTheClassOfAParameter) {
   EXPECT_EQ(text_of(without).find("Scale"), std::string::npos);
 }
 
-// Every reduce stands right behind the gradient that completes it, last layer first.
+// Every reduce follows the gradient that completes it, last layer first.
 TEST(DataParallel, ReducesComeAsEarlyAsTheyCan) {
   TrainingModel model = small_mlp(2);
   const Graph& step = model.step;
@@ -194,7 +195,7 @@ TEST(DataParallel, TheNextValueOfAStateIsOfItsType) {
                "'seen' is float32[3], its next value 'mean' is float32[4]");
 }
 
-// Names that the step needs for inputs of its own.
+// Names that the step needs for its own inputs.
 TEST(DataParallel, ANameThatIsTakenIsNamedWithItsUse) {
   const auto with = [](const std::string& name, DataParallelOptions options = {}) {
     return [name, options] {
@@ -301,7 +302,7 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
                "frozen parameters (MODEL.FREEZE, --freeze): no parameter is called 'fc9*'");
 }
 
-// As a file writes a ReLU6: its bounds are initializers, which get no gradient.
+// A ReLU6 as in files: its bounds are initializers, which get no gradient.
 TEST(Imported, BoundsOfAClipAreNotTrained) {
   LoadedModel file{TrainingModel(all_ops())};
   Graph& graph = file.model.inference;

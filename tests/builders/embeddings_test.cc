@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of embeddings, summed over the replicas by the rows that a step reads: the same as
-// whole gradients, to the bit where terms are added in the same order.
+// Gradients of embeddings, summed over replicas by the rows that a step reads. They equal whole
+// gradients, and to the bit if the terms are added in the same order.
 #include "builders/step/embeddings.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ namespace {
 
 constexpr int64_t kRows = 12, kTokens = 3, kWords = 40, kWidth = 4, kSteps = 4;
 
-// Several words at a time, scored.
+// The scores of several words at a time.
 Value scores_of(Net& net, Value read) {
   return fc_layer(net, flatten(net.graph, read, 1, "flat"), 5, {}, "pred");
 }
@@ -65,7 +65,7 @@ void tied(Net& net) {
   const Value square = mul(net.graph, table, table, "square");
   net.loss("penalty", reduce_mean(net.graph, square, {}, false, "penalty"));
 }
-// What is read is a sum, whose gradient other parameters have, too.
+// The operand is a sum, and other parameters share its gradient.
 void read_sum(Net& net, const Dims& more) {
   const Value table =
       add(net.graph, table_of_words(net), net.param("more", more, gaussian(0.5F)), "sum");
@@ -83,7 +83,7 @@ void along_another_axis(Net& net) {
 struct Text {
   std::vector<int64_t> words, labels;
 
-  // Some words often, some from the end of the table, as negative numbers. Label -1: none.
+  // Frequent words, and words from the end of the table with negative indices. Label -1: none.
   static Text any(bool is_masked) {
     Text text;
     PhiloxSequence random(3, 8);
@@ -93,7 +93,7 @@ struct Text {
       text.labels.push_back(is_masked && random.below(3) == 0 ? -1 : random.below(5));
     return text;
   }
-  // All of so many replicas read the same words, each once.
+  // All replicas read the same words, each once.
   static Text once(int replicas) {
     Text text = any(false);
     for (std::size_t i = 0; i < text.words.size(); ++i)
@@ -194,14 +194,14 @@ TEST(Embeddings, ByRowsEqualWholeGradients) {
     }
 }
 
-// Rounds a replica's own rows, too, so that all replicas add the same.
+// A replica's own rows are rounded, too, so all replicas add the same values.
 TEST(Embeddings, ByRowsGoOverTheWireInItsType) {
   for (const DType wire : {DType::bfloat16, DType::float16})
     for (const bool means : {false, true}) {
       DataParallelOptions options{.replicas = 2, .all_reduce = {.wire = wire}};
       if (means) options.all_reduce.spec = parse_all_reduce("mean:collective");
       const TrainingModel model = built(plain, options, EmbeddingSum::sparse);
-      std::vector<DType> sent;  // beside the places of rows
+      std::vector<DType> sent;  // apart from the indices of rows
       for (int i = 0; i < model.step.node_count(); ++i) {
         const Node node = model.step.node(i);
         if (node.type() != "AllGather") continue;
@@ -213,14 +213,14 @@ TEST(Embeddings, ByRowsGoOverTheWireInItsType) {
     }
 }
 
-// Nothing is summed, so nothing is chosen.
+// With one replica nothing is summed and no algorithm is chosen.
 TEST(Embeddings, OfOneReplicaAreNotSummed) {
   const TrainingModel rows = built(plain, {}, EmbeddingSum::sparse);
   EXPECT_EQ(text_of(rows.step), text_of(built(plain, {}, EmbeddingSum::dense).step));
   EXPECT_TRUE(rows.metadata.empty());
 }
 
-// If no replica reads a word twice, terms are added in the order of replicas either way.
+// If no replica reads a word twice, both ways add terms in the order of replicas.
 TEST(Embeddings, ByRowsHaveTheSameBitsWhereTheOrderIsTheSame) {
   for (int replicas : {2, 3})
     for (const ModelFn& network : {ModelFn(plain), ModelFn(of_int32)}) {
@@ -231,7 +231,8 @@ TEST(Embeddings, ByRowsHaveTheSameBitsWhereTheOrderIsTheSame) {
     }
 }
 
-// Joined in the order of replicas, whatever process they are in: not a bit differs.
+// Rows are joined in the order of replicas for any distribution over processes, so all bits are
+// equal.
 TEST(Embeddings, OverProcessesHaveTheSameBits) {
   for (int parts : {1, 2})
     for (int replicas : {2, 3, 4}) {
@@ -251,8 +252,8 @@ TEST(Embeddings, OverProcessesHaveTheSameBits) {
     }
 }
 
-// 2 replicas: to each 160 floats of the table by halves, twice, or the other's rows of 4 floats
-// with an int64 each.
+// 2 replicas. Each receives 160 floats of the table in halves, twice, or the other's rows of 4
+// floats with an int64 each.
 TEST(Embeddings, AreSummedByWhatMovesFewerBytes) {
   const auto choice = [](int64_t share, DataParallelOptions options = {.replicas = 2}) {
     options.share = share;
@@ -273,7 +274,7 @@ TEST(Embeddings, AreSummedByWhatMovesFewerBytes) {
             "by rows: as asked for; bytes to a replica: an unknown number by rows, 640 as a whole");
 }
 
-// A resident batch states its minibatches.
+// A resident batch declares its minibatches.
 TEST(Embeddings, OfResidentBatchesKnowTheirRows) {
   DataParallelOptions options{.replicas = 2};
   options.resident = {{"data", "label"}, {}, {4, 100, 1}};
@@ -281,7 +282,7 @@ TEST(Embeddings, OfResidentBatchesKnowTheirRows) {
             "by rows; bytes to a replica: 288 by rows, 640 as a whole");
 }
 
-// What cannot be summed by its rows is summed as a whole, even if asked for otherwise.
+// A gradient that cannot be summed by rows is summed as a whole, even against the option.
 TEST(Embeddings, AreSummedAsAWholeForAReason) {
   const auto refused = [](const ModelFn& network, DataParallelOptions options, const char* why) {
     options.replicas = 2;
@@ -322,7 +323,7 @@ TEST(Embeddings, AreFoundBehindManySums) {
   EXPECT_EQ(count_of(built(doubled, {.replicas = 2}, EmbeddingSum::sparse), "AllGather"), 2);
 }
 
-// And trains the same as if nobody had asked.
+// Training is the same as without the option.
 TEST(Embeddings, OfTablesReadTwiceTrainAsBefore) {
   const Text text = Text::any(false);
   for (const ModelFn& network :
@@ -331,7 +332,7 @@ TEST(Embeddings, OfTablesReadTwiceTrainAsBefore) {
                 trained(built(network, {.replicas = 2}, EmbeddingSum::dense), text));
 }
 
-// Buckets have the other gradients, and a plan of them is read back.
+// Buckets contain the other gradients, and a plan of the buckets is read back.
 TEST(Embeddings, ByRowsAreInNoBucket) {
   DataParallelOptions options{.replicas = 2};
   options.all_reduce.packing = parse_packing("ready:64:1k");
@@ -343,7 +344,7 @@ TEST(Embeddings, ByRowsAreInNoBucket) {
   EXPECT_EQ(text_of(built(plain, options, EmbeddingSum::sparse).step), text_of(model.step));
 }
 
-// Graph, summary and plan say why; a step may have another number of rows than was expected.
+// Graph, summary and plan give the reason. A step may have another number of rows than expected.
 TEST(Embeddings, SayWhy) {
   const TrainingModel model = built(plain, {.replicas = 2, .share = 4}, EmbeddingSum::automatic);
   const std::string why = "by rows; bytes to a replica: 288 by rows, 640 as a whole";

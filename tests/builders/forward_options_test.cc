@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass alone: its nodes, its outputs, and options that go with it or not.
+// The forward pass alone: its nodes, its outputs, and compatible and incompatible options.
 #include "builders/step/forward.h"
 
 #include <gtest/gtest.h>
@@ -37,13 +37,13 @@ TEST(ForwardOnly, HasNoGradientsNoUpdatesAndNoReduceButOfCounts) {
   for (int i = 0; i < padded.step.node_count(); ++i)
     reduces += padded.step.node(i).op()->collective;
   EXPECT_EQ(reduces, 1) << "of the count of places";
-  // Adam's slots and its count of updates are none of a forward pass's business.
+  // A forward pass has neither Adam's slots nor its count of updates.
   const TrainingModel adam = build_data_parallel_model(all_ops(), small_network("plain").model,
                                                        Adam{}, {.forward_only = true});
   EXPECT_EQ(adam.states.size(), 4u);
 }
 
-// The model says what its masks are in training; nothing is dropped.
+// The model defines its masks for training; the forward pass drops nothing.
 TEST(ForwardOnly, ADropoutPassesAllAndSoSaysItsMask) {
   const ModelFn network = [](Net& net) {
     const Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
@@ -90,7 +90,7 @@ TEST(ForwardOnly, AModelWithoutALossHasItsOutputsOnEveryReplica) {
     const auto fetched = program->run(fed, session.run_options(0));
     const Tensor whole{{DType::float32, {8, 1, 6, 6}}, feeds.images().data()};
     const Tensor expected = session.inference().run({&whole, 1}, session.run_options(0))[0];
-    // The step itself is run for them: there are no losses and metrics.
+    // The step runs without losses and metrics, only for these outputs.
     const std::vector<std::string>& fetches = session.step().fetches();
     const auto by_step = session.step().run(fed, session.run_options(0));
     ASSERT_EQ(by_step.size(), names.size());
@@ -124,7 +124,7 @@ TEST(ForwardOnly, RefusesOptionsOfGradientsByName) {
   refused({.synchronised_batch_norm = true}, "synchronised_batch_norm", "running statistics");
   refused({.statistics = StatisticsPolicy::mean}, "statistics (TRAIN.STATISTICS)",
           "changes no running statistics");
-  // A whole configuration may have them.
+  // A complete configuration may set these options.
   const DataParallelOptions kept = for_forward_only({.micro_batches = 2,
                                                      .deferred = true,
                                                      .skip_non_finite = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass of a small network alone, and what a step of it reports.
+// The forward pass of a small network, and the values that a step reports.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline TrainingModel built(const ModelFn& network, DataParallelOptions options, 
   return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
 }
 
-// Losses, then metrics, by replica of the whole run; `steps` steps of one batch each.
+// Losses, then metrics, by replica of the whole run, for `steps` steps of one batch each.
 using Reported = std::map<std::string, std::vector<float>>;
 
 inline void note(const TrainingModel& model, std::span<const Tensor> fetched, int replicas,

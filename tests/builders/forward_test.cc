@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass alone: losses and metrics as in training, of weights that stay as they are.
+// The forward pass alone: losses and metrics as in training, with constant weights.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,9 +18,8 @@ namespace {
 
 using namespace forward_steps;
 
-// Where no layer differs between training and prediction, the losses and metrics of a step in which
-
-// nothing is trained.
+// If no layer differs between training and prediction, losses and metrics equal the values
+// of a step that trains nothing.
 TEST(ForwardOnly, HasTheBitsOfAStepThatTrainsNothing) {
   int compared = 0;
   for (const SmallNetwork& network : small_networks())
@@ -45,7 +44,7 @@ TEST(ForwardOnly, HasTheBitsOfAStepThatTrainsNothing) {
   EXPECT_EQ(compared, 8 * 18);
 }
 
-// The loss by the prediction's probabilities, of the states that a run has trained.
+// The loss computed from the prediction's probabilities, with trained states.
 double loss_by_prediction(const ModelFn& network, const std::string& checkpoint, int64_t batch,
                           int64_t step, double* accuracy) {
   const TrainingModel model = built(network, {}, 1, false);
@@ -109,7 +108,7 @@ TEST(ForwardOnly, IsThePredictionsLossOfATrainedRun) {
   }
 }
 
-// A run of several processes, of models that each cuts out of the whole.
+// A run of several processes. Each process partitions the whole model.
 Reported of_processes(const TrainingModel& whole, int processes, int64_t batch) {
   Reported all;
   std::mutex mutex;
@@ -173,7 +172,7 @@ TEST(ForwardOnly, TakesMinibatchesOfAResidentBatch) {
   session.initialise();
   const TrainingModel fed = built(network, {}, 2, true);
   StepFeeds source(fed, 16, kClasses, kSmall);
-  const auto rows = source.at(1, 0);  // data of both replicas, labels of both
+  const auto rows = source.at(1, 0);  // the data of both replicas, then the labels of both
   ResidentBatch batch(session);
   const Tensor images{{DType::float32, {16, 1, 6, 6}}, rows[0].data};
   const Tensor labels{{DType::int64, {16}}, rows[2].data};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose gradients are known, and a run of it: the loss is a weighted sum of all
-// parameters, times the mean of what is fed.
+// A network with known gradients, and a run of it. The loss is a weighted sum of all parameters,
+// times the mean of the feed.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ struct KnownParameter {
   const char* name;
   StateKind kind;
   float first;
-  float slope;       // d loss / d parameter, of a mean of 1
-  float spread = 0;  // element i has 1 + spread * i times these
+  float slope;       // d loss / d parameter, for a mean of 1
+  float spread = 0;  // the factor of element i is 1 + spread * i
 
   std::vector<float> elements(float of) const {
     std::vector<float> values;
@@ -57,7 +57,7 @@ inline ModelFn known_gradients(KnownParameters parameters) {
   };
 }
 
-// A run on `replicas`, which are fed numbers of a given mean.
+// A run on `replicas`. Each replica is fed numbers with a given mean.
 class KnownRun {
  public:
   KnownRun(const KnownParameters& parameters, const Optimizer& optimizer, int replicas, bool queued,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LARS held to its formula in double precision, and what its ratio does where norms are 0.
+// Compares LARS with its formula in double precision, including ratios with a norm of 0.
 #include "builders/optimizers/lars.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ double norm_of(const std::vector<double>& values) {
   return std::sqrt(sum);
 }
 
-// One parameter after `steps` steps of the formula.
+// The parameter after `steps` steps of the formula.
 std::vector<double> by_formula(const KnownParameter& layer, const Lars& lars, int64_t steps) {
   const std::vector<float> first = layer.elements(layer.first),
                            slopes = layer.elements(layer.slope);
@@ -67,7 +67,7 @@ TEST(LarsOptimizer, IsItsFormula) {
       }
 }
 
-// Without decay a weight's step is rate * trust * |w| long, whatever its gradient.
+// Without decay, a step of a weight has length rate * trust * |w| for any gradient.
 TEST(LarsOptimizer, AStepIsAsLongAsTheRatioSays) {
   KnownRun run(kLayers, Lars{.trust = 0.25F}, 2, false, {}, {.weight_decay = 0});
   run.step(0, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers on data that is not theirs.
+// Layers on unsuitable data.
 #include "builders/net/layers.h"
 #include "builders/net/sequence_layers.h"
 #include "builders/optimizers/momentum_sgd.h"
@@ -27,7 +27,7 @@ TEST(Layers, AConvolutionOnTwoDimensionsIsNamed) {
 }
 
 TEST(Layers, AConvNodeOnTwoDimensionsIsNamed) {
-  Graph graph(all_ops());  // libonnx by itself ends the program here
+  Graph graph(all_ops());  // libonnx alone would end the program here
   const Value x = graph.input("x", {DType::float32, {"N", 12}});
   for (const Dims& dims : {Dims{8, 12}, Dims{8, 12, 3, 3}}) {
     const Value w =
@@ -60,7 +60,7 @@ TEST(Layers, FixedParametersAreNotTrainedButPassGradients) {
   EXPECT_EQ(trained, (std::vector<std::string>{"gn3_b", "gn3_s", "conv3_b", "conv3_w", "conv1_w"}));
   EXPECT_NE(model.find_state("affine1_s"), nullptr);
   EXPECT_EQ(model.find_state("affine1_s_momentum"), nullptr);
-  // The gradient of a frozen normalisation keeps nothing of the forward pass.
+  // The gradient of a frozen normalisation needs nothing of the forward pass.
   for (int i = 0; i < model.step.node_count(); ++i)
     EXPECT_NE(model.step.node(i).type(), "BatchNormGrad");
 }
@@ -92,7 +92,7 @@ TEST(SequenceLayers, DirectionsLieSideBySide) {
                 bidirectional ? "[N,T,10]" : "[N,T,5]");
 }
 
-// A step keeps what gradients need, a prediction has ONNX's operators.
+// A step has training forms with the values that gradients need. A prediction has ONNX's operators.
 TEST(SequenceLayers, OnlyAStepHasFormsForTraining) {
   const auto network = [](Net& net) {
     const Value words = net.input("words", {DType::int64, {3, 4}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums in two levels, within processes and across them, and sums in subdivisions.
+// Sums in two levels, within processes and across processes, and sums in subdivisions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,7 +64,7 @@ TEST(Levels, TheReplicasOfAProcessMeetInNodesOfTheirOwn) {
   }
 }
 
-// Replicas that sum for others by nodes that ask for the host.
+// The replicas that sum for others by nodes with a host request.
 std::vector<int> hosts(const Graph& graph) {
   std::set<int> found;
   for (int i = 0; i < graph.node_count(); ++i)
@@ -85,7 +85,7 @@ TEST(Levels, ThoseOnCpusAskForTheHost) {
     EXPECT_EQ(hosts(graph_of(spec, 6, 2)), Ints{}) << spec;
 }
 
-// The gatherers of three tensors, one after the other.
+// The gatherers of three consecutive tensors.
 TEST(Levels, ShardsOfTheSecondLevelTakeTurns) {
   const SumGraph sums =
       sum_graph({.spec = parse_all_reduce("nccl/pscpu#2"), .processes = 3}, 6, {{12}, {12}, {12}});
@@ -182,8 +182,8 @@ TEST(Levels, AreTheNaiveSumOverProcesses) {
     });
 }
 
-// On CPUs a process's node adds in the order of replicas: no bit differs from a sum on the first.
-// A graph for several processes gives its bits in one as well.
+// On CPUs a process's node adds in the order of replicas, so the bits equal a sum on the first
+// replica. A graph for several processes gives the same bits in a single process.
 TEST(Levels, HaveTheBitsOfASumOnTheFirstReplica) {
   for (int processes : {1, 2, 3})
     for (int each : {1, 2, 4, 5})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers as exporters write them, and the products that a step makes of them.
+// Linear layers as exporters write them, and the products that a step makes of the layers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,19 +16,19 @@ namespace {
 
 struct Written {
   int rank = 3;             // of the layer's operand
-  bool transposed = true;   // the weight, of [out, in]
-  bool bias_first = false;  // in the sum
+  bool transposed = true;   // the weight is [out, in] and is transposed in the graph
+  bool bias_first = false;  // the bias is the first operand of the sum
   bool bias = true;
-  bool hidden = false;           // copies stand between its nodes, so that no pass knows the layer
-  bool product_is_read = false;  // by others than the sum
-  bool transpose_is_read = false;  // by others than the product
+  bool hidden = false;             // copies separate its nodes, so no pass recognises the layer
+  bool product_is_read = false;    // by a node other than the sum
+  bool transpose_is_read = false;  // by a node other than the product
 };
 
 Value hide(Net& net, Value value, bool hidden) {
   return hidden ? identity(net.graph, value) : value;
 }
 
-// A layer of 6 to 4 numbers and a classifier of its rows' sum, on images of 6 x 6.
+// A layer from 6 to 4 numbers and a classifier of the sum of its rows, on images of 6 x 6.
 ModelFn network(const Written& written) {
   return [=](Net& net) {
     Graph& graph = net.graph;
@@ -76,7 +76,8 @@ std::vector<Written> ways_of_writing() {
   return all;
 }
 
-// The classifier has three products: its own and two gradients. The layer's operand needs none.
+// The classifier has three products: one forward and two gradients. The layer's operand needs no
+// gradient.
 TEST(LinearLayers, BecomeOneProductEach) {
   for (const Written& written : ways_of_writing()) {
     SCOPED_TRACE(::testing::Message() << written.rank << written.transposed << written.bias_first);
@@ -115,7 +116,7 @@ TEST(LinearLayers, KeepWhatOthersRead) {
   EXPECT_NE(step_of({.transpose_is_read = true}).step.find("cpu_0/w_transposed"), none);
 }
 
-// The inner size is the weight's where the network leaves the operand's open.
+// The inner size is the weight's if the network leaves the operand's size symbolic.
 TEST(LinearLayers, OperandsOfUnknownSizeTrain) {
   const auto open = [](Net& net) {
     const Value x = net.input("data", {DType::float32, {Dim("N"), 3, Dim("K")}});

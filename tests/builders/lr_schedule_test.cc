@@ -103,7 +103,8 @@ TEST(LrSchedule, NamesWhatDoesNotFit) {
   expect_error(with([](auto& s) { s.base_lr = 1e39; }), "BASE_LR is 1e+39");
 }
 
-// Detectron's ratio: how many times the larger of two rates is the smaller, 1e-10 for a rate of 0.
+// Detectron's ratio: the larger of two rates divided by the smaller, where 1e-10 replaces a rate of
+// 0.
 TEST(LrSchedule, ChangeOfTheRate) {
   LrSchedule s = plain("steps_with_lrs");
   s.steps = {0, 1, 2, 3, 4, 5};
@@ -129,7 +130,7 @@ TEST(MomentumCorrection, FollowsJumpsOfTheRateOnly) {
       EXPECT_NEAR(momentum_correction(schedule, i), expected, 1e-6) << i;
     }
   }
-  schedule.warm_up_iters = 500;  // a change of less than the threshold each
+  schedule.warm_up_iters = 500;  // each change is below the threshold
   schedule.max_iter = 1000;
   schedule.steps = {0};
   for (int64_t i = 0; i < 1000; ++i) EXPECT_EQ(momentum_correction(schedule, i), 1.F) << i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mean:` before a spec: the result is divided by the number of replicas, and the losses are not.
+// `mean:` before a spec divides the result by the number of replicas, but not the losses.
 #include <gtest/gtest.h>
 
 #include "builders/all_reduce/all_reduce.h"
@@ -13,7 +13,7 @@
 namespace lockstep::testing {
 namespace {
 
-// However a tensor is packed, cut and rounded on its way, it is divided once.
+// A tensor is divided once, for every way to pack, cut and round it.
 TEST(Mean, OfABucketIsThatOfItsTensors) {
   for (const char* spec : {"mean:collective", "mean:xring", "mean:psgpu#2", "mean:trivial"})
     for (const AllReduceOptions& how :
@@ -25,7 +25,7 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
       options.spec = parse_all_reduce(spec);
       const SumGraph means = sum_graph(options, 4, {{2, 3}, {2, 3}});
       EXPECT_EQ(means.sums[7], "cpu_3/w1_grad_mean");
-      // Replica k has k + 1, and ten times that: whole numbers, so every sum is exact.
+      // Replica k has k + 1, and ten times that number. Every sum of the integers is exact.
       std::vector<std::vector<float>> fed;
       std::vector<Tensor> tensors;
       for (int p = 0; p < 2; ++p)
@@ -58,14 +58,14 @@ DataParallelOptions reduced_by(const std::string& spec, DataParallelOptions opti
   return options;
 }
 
-// The weights after five steps of a mean are those of a sum; four is a power of two, so even what
-// is narrowed on its way is rounded alike.
+// Five steps with a mean give the weights of five steps with a sum. Four is a power of two, so
+// narrowed values have equal roundings as well.
 void expect_same_training(const std::string& spec, const DataParallelOptions& options = {}) {
   SCOPED_TRACE(spec);
   TrainingModel sum = small_mlp(4, MomentumSgd{}, reduced_by(spec, options));
   const TrainingModel mean = small_mlp(4, MomentumSgd{}, reduced_by("mean:" + spec, options));
   const StateValues expected = train(sum, 24, 5, kSmall), found = train(mean, 24, 5, kSmall);
-  // Gradients that wait are not reduced yet: those for a mean are four times as large.
+  // Deferred gradients are not reduced yet. Gradients for a mean are four times as large.
   std::erase_if(sum.states, [](const State& state) { return state.kind == StateKind::deferred; });
   expect_close(expected, found, sum);
 }
@@ -103,7 +103,7 @@ TEST(Mean, GoesWithEveryOtherOption) {
                train(small_residual(reduced_by("mean:xring", synchronised)), 16, 2, kSmall), sum);
 }
 
-// What is reported is each replica's share of the loss, whatever was differentiated.
+// The reported value is each replica's share of the loss, regardless of the differentiated value.
 TEST(Mean, ReportedLossesAddUpToTheLoss) {
   auto loss_of = [](const std::string& spec, int parts) {
     const TrainingModel model =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that sum consecutive gradients, under one scope of their names.
+// Nodes that sum consecutive gradients under one scope of names.
 #include <gtest/gtest.h>
 
 #include <map>

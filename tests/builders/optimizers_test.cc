@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimisers as values: those that PyTorch has held to its numbers, what Adam's count counts, and
-// one that is written here, to see that a training step needs to know no more of it than it says.
+// Optimisers as values. Compares the optimisers of PyTorch with PyTorch's numbers, and tests Adam's
+// count of updates. A custom optimiser shows that a training step needs nothing beyond an
+// optimiser's declarations.
 #include "builders/optimizers/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -26,10 +27,10 @@ namespace {
 const KnownParameters kParameters{{"w", StateKind::weight, 0.5F, 2},
                                   {"b", StateKind::bias, -0.25F, 3},
                                   {"s", StateKind::norm, 1.5F, -1}};
-constexpr float kMean[] = {1, -2, 0.5F, 0.25F};  // of what is fed in steps 0, 1, 2, 3, 4, ..
+constexpr float kMean[] = {1, -2, 0.5F, 0.25F};  // of the feeds in steps 0, 1, 2, 3, 4, ..
 
-// What torch.optim's optimiser of PyTorch 1.13 leaves of w, b and s after 20 steps in float64, by
-// the same numbers, each parameter with the decay of its class.
+// The values of w, b and s after 20 steps of torch.optim's optimiser in PyTorch 1.13, in float64,
+// with the same feeds. Each parameter has the decay of its class.
 struct TorchCase {
   const char* name;
   Optimizer optimizer;
@@ -89,8 +90,8 @@ TEST(Optimizers, ArePyTorchs) {
       }
 }
 
-// Queues take all updates in one launch: decays stay with their parameters, and a skipped step does
-// not decay either.
+// Queues do all updates in one launch. Each decay belongs to its parameter, and a skipped step does
+// not decay.
 TEST(Optimizers, ASkippedStepLeavesAllAsItWas) {
   for (const TorchCase& c : torch_cases())
     for (bool queued : {false, true}) {
@@ -104,14 +105,14 @@ TEST(Optimizers, ASkippedStepLeavesAllAsItWas) {
     }
 }
 
-// The gradient is constant, so its variance is 0 but for rounding, which may be below 0.
+// The gradient is constant, so its variance is 0 up to rounding, which may be below 0.
 TEST(Optimizers, CentredRmsPropSurvivesAVarianceOfNothing) {
   Training run(RmsProp{.alpha = 0.5F, .epsilon = 1, .centred = true}, 1, false);
   for (int64_t step = 0; step < 200; ++step) run.step(step, 1.0F / 3);
   for (float value : run.of("b")) EXPECT_TRUE(std::isfinite(value));
 }
 
-// Steps 2 and 3 are skipped; the rest is a run that never had them.
+// Steps 2 and 3 are skipped; the rest equals a run without these steps.
 TEST(AdamOptimizer, CountsTheUpdatesThatWereMade) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (bool queued : {false, true})
@@ -137,7 +138,7 @@ TEST(AdamOptimizer, CountsTheUpdatesThatWereMade) {
     }
 }
 
-// The gradients of the first step are those of none; it is the first update all the same.
+// The first step has no deferred gradients, but still counts as the first update.
 TEST(AdamOptimizer, DeferredTakesTheGradientsOfTheStepBefore) {
   Training deferred(Adam{}, 2, false, {.deferred = true});
   deferred.step(0, kMean[0]);
@@ -174,8 +175,8 @@ TEST(Optimizers, RefuseNumbersThatMakeNoSense) {
                "Adagrad's initial_accumulator is -1");
 }
 
-// The parameter loses rate * gradient; each replica adds up the squares of the gradients that it
-// sees, from 0.5 on, which differ where nothing is reduced.
+// The parameter decreases by rate * gradient. Each replica sums the squares of its gradients from
+// 0.5 on; the sums differ if nothing is reduced.
 Optimizer with_a_slot_of_its_own() {
   Optimizer optimizer([](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
     const std::string name = graph.name(update.param);
@@ -198,7 +199,7 @@ TEST(Optimizers, ASlotMayDifferByReplica) {
   EXPECT_EQ(run.model().find_state("b_seen")->kind, StateKind::own_slot);
   EXPECT_TRUE(differs_by_replica(StateKind::own_slot));
   run.step(0, 1, 0.25F);
-  // The bias's gradient is 3 * 3 * (1 +- 0.25), of which each replica has a half.
+  // The bias's gradient is 3 * 3 * (1 +- 0.25), half on each replica.
   EXPECT_FLOAT_EQ(run.of("b_seen", 0)[0], 0.5F + 5.625F * 5.625F);
   EXPECT_FLOAT_EQ(run.of("b_seen", 1)[0], 0.5F + 3.375F * 3.375F);
   save_checkpoint(run.session(), folder / "c", {});

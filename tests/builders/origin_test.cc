@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the nodes of a step come from: each says a line of this file, whoever added it. That of a
-// layer's gradient, sum and update is the layer's.
+// The origins of a step's nodes: each node names a line of this file. The gradient, sum and update
+// of a layer's parameter name the layer's line.
 #include <gtest/gtest.h>
 
 #include "builders/net/layers.h"

@@ -111,7 +111,7 @@ TEST(Packing, NamesOfAPlanMayContainAnything) {
   EXPECT_EQ(parse_buckets(text, sizes), buckets);
 }
 
-// Packed, reduced in one piece, taken apart: the same training as without.
+// Packing, reducing in one piece and unpacking give the same training as separate gradients.
 TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
   auto train_with = [](AllReduceOptions options) {
     options.processes = 2;
@@ -127,7 +127,7 @@ TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
         for (std::size_t i = 0; i < ours.size(); ++i)
           ASSERT_NEAR(ours[i], theirs[i], 1e-5) << packing << " " << spec << " " << name;
       }
-      // One order for each element, whatever stands beside it.
+      // Each element has one order of sums, regardless of its neighbours.
       if (std::string(spec) == "collective") {
         EXPECT_TRUE(found == expected) << packing << ": packed = unpacked, bit for bit";
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of padded sequences is the mean over the valid places of the whole batch: by hand, for
-// every way to divide the batch, with a parameter whose gradient is known.
+// The loss of padded sequences is the mean over the valid positions of the whole batch. Compared
+// with a computation by hand for every division of the batch, with a parameter of known gradient.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kSteps = 5, kClasses = 4, kTokens = 3;
 constexpr float kRate = 0.5F;
 
-// Each token's row of a table is its scores.
+// A token's scores are its row of a table.
 void scored_tokens(Net& net) {
   const TensorType rows{DType::int64, {"N", kSteps}};
   const Value scores =
@@ -31,7 +31,7 @@ void scored_tokens(Net& net) {
   predict_places(net, reshape(net.graph, scores, {-1, kClasses}, "scores"), labels);
 }
 
-// Sequences of uneven lengths; the others have label -1.
+// Sequences of uneven lengths; padding has label -1.
 struct Sequences {
   std::vector<int64_t> data, label;
   explicit Sequences(const std::vector<int64_t>& lengths) {
@@ -50,7 +50,7 @@ struct Stepped {
   std::vector<double> table;
 };
 
-// In double, without any graph.
+// Computed in double, without a graph.
 Stepped by_hand(const std::vector<double>& table, const Sequences& sequences) {
   Stepped after{0, table};
   double valid = 0;
@@ -109,7 +109,7 @@ void expect_as_by_hand(const DataParallelOptions& options, const std::vector<int
 }
 
 TEST(PaddedLoss, IsTheMeanOverTheValidPlacesOfTheWholeBatch) {
-  // Uneven; a whole replica of padding; whole micro-batches of it.
+  // Uneven lengths; a whole replica of padding; whole micro-batches of padding.
   const std::vector<std::vector<int64_t>> batches{{5, 1, 3, 2, 5, 5, 1, 1, 4, 2, 3, 1},
                                                   {5, 4, 3, 1, 2, 5, 0, 0, 0, 0, 0, 0},
                                                   {0, 3, 0, 0, 5, 0, 0, 1, 0, 0, 0, 2}};
@@ -140,7 +140,7 @@ TEST(PaddedLoss, OfABatchWithoutValidPlacesIsZeroAndChangesNothing) {
   expect_as_by_hand(divided(2, 2), {0, 0, 0, 0});
 }
 
-// The mean of the replicas' own means would differ by far: the test above can fail.
+// The mean of the replicas' means differs clearly, so the test above can fail.
 TEST(PaddedLoss, IsNotTheMeanOfMeans) {
   Sequences all({5, 5, 1, 1}), first({5, 5}), second({1, 1});
   const std::vector<double> table{0.5, -1, 2, 0, 1, 1, -2, 0.1, 0, 0.3, -0.7, 1.5};

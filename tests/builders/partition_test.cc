@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step over several processes: the same bits as in one.
+// A step over several processes gives the bits of a single process.
 #include "builders/step/partition.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Five steps of training; what each process has of the state afterwards.
+// Trains for five steps. Returns each process's part of the final state.
 StateValues train_over(const TrainingModel& whole, int processes, int64_t batch) {
   StateValues all;
   std::mutex mutex;
@@ -42,7 +42,7 @@ TEST(Partition, TrainingGivesTheSameBitsOverProcesses) {
     for (int processes : {2, 4})
       EXPECT_TRUE(train_over(whole, processes, 16) == expected) << spec << " " << processes;
   }
-  // Gradients that wait for the next step wait where they were made.
+  // Deferred gradients stay on the replicas that made them.
   const TrainingModel deferred = small_mlp(
       4, MomentumSgd{}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce("xring")}});
   EXPECT_TRUE(train_over(deferred, 2, 16) == train(deferred, 16, 5, {1, 6, 6})) << "deferred";
@@ -92,7 +92,7 @@ TEST(Partition, RefusesWhatCannotBeShared) {
       "0 auxiliary devices; build the step again");
 }
 
-// Messages start as soon as their value is there, and nothing that only follows one stands before
+// Messages start as soon as their value exists, and nodes that only follow a message do not precede
 // computation.
 TEST(Partition, ReplicasComputeWhileMessagesTravel) {
   DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce("xring")}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plan of a data-parallel step waits for, on devices with queues of their own.
+// The waits in the plan of a data-parallel step, on devices with separate queues.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Plan plan_of(const TrainingModel& model, const std::vector<Device>& devices, int
   return compile(request);
 }
 
-// Of a compute queue: the places of its first and last gradient, and of the first step that waits
+// The positions in a compute queue of its first and last gradient, and of the first step that waits
 // for communication.
 struct Order {
   int first_gradient = -1, last_gradient = -1, first_wait = -1;
@@ -88,7 +88,8 @@ TEST(Plan, DeferredHidesAllReduces) {
       const Order order = order_of(plan, model, worker);
       EXPECT_GT(order.first_wait, order.last_gradient) << "gpu:" << worker << ", " << packing;
     }
-    // Parameters are updated where they are; what waits is copied, if at all, where it lies.
+    // Parameters are updated in place. Deferred gradients are copied, if at all, on their own
+    // device.
     for (const PlanStep& step : plan.steps) {
       if (step.type != "CopyToState") continue;
       EXPECT_NE(step.name.find("_deferred"), std::string::npos) << step.name;
@@ -106,7 +107,7 @@ TEST(Plan, DeferredHidesMessagesBetweenProcesses) {
       const Plan plan = plan_of(part, cpu_devices(1), 4, &comm);
       const Order order = order_of(plan, part, 0);
       EXPECT_GT(order.first_wait, order.last_gradient) << spec << " on rank " << comm.rank();
-      // What a ring adds up on its way is the exchange's alone and lies in its arena.
+      // The partial sums of a ring are private to the exchange and stored in its arena.
       if (spec == std::string("xring")) {
         EXPECT_GT(plan.workers.back().arena_bytes, 0u);
       }
@@ -136,8 +137,8 @@ TEST(Plan, ReducesOfLittleAmongTheRestComeLastOnCpus) {
   }
 }
 
-// The gradients of a ResNet are little beside what its backward pass needs. Replicas that met
-// earlier would take turns: one waits while the other updates a parameter.
+// A ResNet's gradients need little memory beside its backward pass. If replicas met earlier they
+// would alternate: one waits while the other updates a parameter.
 TEST(Plan, ReplicasOfAResNetMeetAfterTheirLastGradient) {
   const TrainingModel model =
       build_data_parallel_model(all_ops(), model_named("resnet18", published_options("resnet18")),
@@ -154,7 +155,7 @@ TEST(Plan, ReplicasOfAResNetMeetAfterTheirLastGradient) {
   }
 }
 
-// Those of ten layers of 1,000 units are most of what lives at once.
+// The gradients of ten layers of 1,000 units dominate the peak memory.
 TEST(Plan, GradientsDoNotPileUpUntilReplicasMeet) {
   const auto bytes = [](int replicas) {
     const TrainingModel model = build_data_parallel_model(
@@ -171,7 +172,7 @@ TEST(Plan, GradientsDoNotPileUpUntilReplicasMeet) {
   EXPECT_LE(bytes(2), 2 * bytes(1));
 }
 
-// A value that nobody reads is still the replica's whose it is.
+// A value without readers still belongs to its replica.
 TEST(Plan, StatesLieWithTheirReplica) {
   const TrainingModel model = small_mlp(3, MomentumSgd{}, {.deferred = true});
   const Plan plan = plan_of(model, gpu_devices(3), 4);

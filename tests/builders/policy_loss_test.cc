@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clipped policy-gradient loss: numbers computed by hand, and gradients by differences.
+// The clipped policy-gradient loss: compared with numbers computed by hand, and gradients with
+// finite differences.
 #include "builders/net/policy_loss.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr PolicyLoss kOptions{.clip = 0.2F, .value_weight = 0.25F, .entropy_weight = 0.5F};
 
-// Scores and value are the parameters themselves, of four rows of three actions.
+// The parameters are the scores and the value, for four rows of three actions.
 constexpr int64_t kRows = 4, kActions = 3;
 const std::vector<float> kScores{0.5F, -0.25F, 1, 0, 0, 0, 2, 1, -1, 0.25F, 0.75F, -0.5F};
 const std::vector<float> kValues{1, -2, 0.5F, 3};
@@ -34,8 +35,9 @@ double log_probability(const std::vector<float>& scores, int64_t row, int64_t ac
          std::log(sum);
 }
 
-// When the actions were drawn: rows 0 and 2 have moved little; row 1 is 1.5 times as likely and
-// row 3 half as likely, so both are beyond the clip, on the side that they should be on.
+// The log-probabilities at the time of drawing. Rows 0 and 2 have changed little. Row 1 is 1.5
+// times as likely and row 3 half as likely, so both are beyond the clip on the side of their
+// advantage.
 std::vector<float> drawn() {
   std::vector<float> log;
   const double ratios[] = {1.1, 1.5, 0.9, 0.5};
@@ -80,7 +82,7 @@ void table(Net& net) {
                  gemm(net.graph, rows, values, none, {}, "values_of_rows"), kOptions);
 }
 
-// A step with every row once, on so many replicas.
+// A step with every row once, on this number of replicas.
 struct TableRun {
   explicit TableRun(int replicas)
       : model(build_data_parallel_model(
@@ -142,7 +144,7 @@ TEST(PolicyLoss, HasTheGradientsOfItsDifferences) {
     EXPECT_NEAR(kValues[i] - values[i], difference(i, false), 2e-5) << "value " << i;
 }
 
-// Rows beyond the clip on the side where they should be pull no further.
+// Rows beyond the clip on the side of their advantage have no gradient.
 TEST(PolicyLoss, IsBlindToWhatHasMovedFarEnough) {
   const auto pull = [](std::size_t row) {
     std::vector<float> scores = kScores;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training on 16-bit floats: which values are narrow, that it learns what float32 learns, and the
-// scale of the loss.
+// Training on 16-bit floats: the narrow values, learning as well as float32, and the loss scale.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +21,7 @@ namespace {
 
 const Dims kImage{1, 6, 6};
 
-// One of each kind of layer, and a residual connection.
+// One layer of each kind, and a residual connection.
 void network(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
   x = conv_layer(net, x, 8, {.kernel = 3, .pad = 1}, "conv1");
@@ -56,7 +55,7 @@ TEST(Precision, ConvolutionsAreNarrowAndWhatIsTrainedIsWide) {
   for (const Binding& update : model.updates)
     EXPECT_EQ(type_of(step, update.value), DType::float32) << update.value;
   EXPECT_EQ(type_of(step, model.losses[0].values[0]), DType::float32);
-  int casts_of_weight = 0;  // one, though forward and backward pass use it
+  int casts_of_weight = 0;  // one cast, used in both the forward and the backward pass
   for (int user : step.consumers(step.at("cpu_0/conv2_w")))
     casts_of_weight += step.node(user).type() == "Cast";
   EXPECT_EQ(casts_of_weight, 1);
@@ -96,7 +95,7 @@ TEST(Precision, TrainsLikeFloat32) {
   }
 }
 
-// What a session's loss scale is after each step.
+// The loss scale of a session after each step.
 class Scaled {
  public:
   explicit Scaled(const LossScaling& scaling, int replicas = 1)
@@ -146,7 +145,8 @@ TEST(LossScale, AStepThatOverflowsChangesNothingAndHalvesIt) {
   }
 }
 
-// At its limit it grows, overflows and halves in turn; each time it stays for as many sound steps.
+// At its limit the scale grows, overflows and halves repeatedly, with the same number of finite
+// steps in between.
 TEST(LossScale, CountsSoundStepsFromTheLastOverflow) {
   constexpr int kGrowth = 3;
   Scaled run({.first = 0x1p40F, .most = 0x1p60F, .growth_steps = kGrowth});
@@ -167,7 +167,8 @@ TEST(LossScale, CountsSoundStepsFromTheLastOverflow) {
   EXPECT_GT(growths_after_overflow, 3);
 }
 
-// A power of two in, the same out: where nothing is too small or too large, the scale is not felt.
+// Scaling by a power of two is exact if nothing overflows or underflows, so the scale has no
+// effect.
 TEST(LossScale, LeavesGradientsAsTheyAre) {
   auto trained = [](float scale) {
     Scaled run({.first = scale, .most = scale});

@@ -28,7 +28,7 @@ struct WholeSum {
   std::vector<float> expected;
 };
 
-// Built and summed once, not by each rank.
+// Built and summed once rather than by each rank.
 std::vector<WholeSum> whole_sums(int fewest_replicas) {
   std::vector<WholeSum> sums;
   for (const std::string& spec : kAlgorithms)
@@ -43,8 +43,9 @@ std::vector<WholeSum> whole_sums(int fewest_replicas) {
   return sums;
 }
 
-// What algorithms that are graphs sum does not depend on the processes, in no bit. `collective`
-// sums within each process first: with one replica each, the same bits too.
+// The sums of algorithms that are graphs do not depend on the number of processes, to the bit.
+// `collective` sums within each process first; with one replica per process, its bits are equal,
+// too.
 void sum_over(int processes) {
   const std::vector<WholeSum> sums = whole_sums(processes);
   run_ranks(processes, [&](Comm& comm) {
@@ -69,7 +70,7 @@ void sum_over(int processes) {
   });
 }
 
-// The same on a narrow wire; what `collective` sums within a process first does not travel there.
+// Repeated on a narrow wire. Sums within a process by `collective` are not narrowed.
 TEST(Processes, EveryAlgorithmOnANarrowWire) {
   run_ranks(2, [&](Comm& comm) {
     const ProcessShare own{comm.rank(), comm.size()};
@@ -93,8 +94,8 @@ TEST(Processes, EveryAlgorithmOnANarrowWire) {
   });
 }
 
-// Devices that work behind the host's back sum over processes as CPUs do, recorded or not, in no
-// bit otherwise; also when a process has several, or several replicas on one.
+// Asynchronous devices sum over processes with the bits of CPUs, recorded or not. Also tested with
+// several devices per process, and with several replicas per device.
 TEST(Processes, EveryAlgorithmOnDevicesWithQueues) {
   run_ranks(2, [&](Comm& comm) {
     const ProcessShare own{comm.rank(), comm.size()};
@@ -132,7 +133,7 @@ TrainingModel gather_model(int replicas, int64_t length) {
   return model;
 }
 
-// All replicas' values, in their order, however many replicas a process has.
+// All replicas' values in order, for any number of replicas per process.
 TEST(Processes, AllGatherJoinsInReplicaOrder) {
   for (int processes : {2, 3})
     run_ranks(processes, [&](Comm& comm) {
@@ -154,7 +155,7 @@ TEST(Processes, AllGatherJoinsInReplicaOrder) {
     });
 }
 
-// What devices exchange among themselves is waited for as messages are: who is lost is named.
+// An exchange between devices has the timeout of messages, and the error names the lost process.
 TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
   const auto never = [] { return false; };
   expect_error(
@@ -170,7 +171,8 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
       },
       "step 7: cannot exchange 'the step's sums' with all others", "rank 1 (host ",
       "gave up: its device is lost");
-  // Both are there, and neither comes to an end: in the time that is allowed, and by name.
+  // Both processes are running, but neither finishes. The error comes within the timeout and names
+  // the process.
   expect_error(
       [&] {
         run_ranks(
@@ -182,7 +184,7 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
             Milliseconds(500));
       },
       "all ranks wait for each other in step 8", "waited 0.5 s for 'the step's sums'");
-  // Rank 1 has not come so far.
+  // Rank 1 has not reached this step.
   expect_error(
       [&] {
         run_ranks(
@@ -200,7 +202,7 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
       "rank 1 (host ", "responds, but is busy with something else in step 8");
 }
 
-// A process that has come to its end sends no heartbeat any more, and is not to blame for that.
+// A process that has ended sends no heartbeat, and is not blamed.
 TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
   expect_error(
       [&] {
@@ -218,7 +220,7 @@ TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
             Milliseconds(500));
       },
       "because rank 1 (host ", "responds, but is busy with something else in step 4; rank 2");
-  // But where all should meet, it is the one that does not come.
+  // At a common meeting point, the absent process is blamed.
   expect_error(
       [&] {
         run_ranks(
@@ -232,8 +234,8 @@ TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
       "because rank 1 (host ", "has left the run in step 5; rank ");
 }
 
-// What ranks 0 and 1 say when they cannot all connect. Rank 1 has more patience, so that it is rank
-// 0 that finds out why.
+// The errors of ranks 0 and 1 when they cannot all connect. Rank 1 has the longer timeout, so rank
+// 0 finds the reason.
 std::vector<std::string> refusals(const World& world, const std::string& address_of_1) {
   std::vector<std::string> errors(2);
   std::vector<std::thread> threads;
@@ -267,7 +269,7 @@ std::unique_ptr<Store> join_as_rank_2(std::unique_ptr<Store> store) {
   return store;
 }
 
-// Rank 2 joins, and is stopped before it is connected: both others say the same.
+// Rank 2 joins and is stopped before it connects. Both others report the same error.
 TEST(Processes, OneThatDoesNotConnectIsNamedAlike) {
   TemporaryFolder folder;
   const World world{0, 3, "file://" + (folder / "store"), "", Milliseconds(1000)};
@@ -291,7 +293,7 @@ TEST(Processes, OneThatDoesNotConnectIsNamedAlikeOverTcp) {
   }
 }
 
-// What rank 1 wrote is no address.
+// Rank 1 wrote an invalid address.
 TEST(Processes, AddressesThatAreNoneAreNamed) {
   TemporaryFolder folder;
   const auto store = file_store(folder / "store");
@@ -306,7 +308,7 @@ TEST(Processes, AddressesThatAreNoneAreNamed) {
       "cannot connect to all others: rank 1 has addresses of 11 bytes, not of ");
 }
 
-// Sees what the others see, but another secret.
+// Reads the same values as the others, but has another secret.
 class Eavesdropper final : public Store {
  public:
   explicit Eavesdropper(const std::string& folder) : store_(file_store(folder)) {}
@@ -322,7 +324,7 @@ class Eavesdropper final : public Store {
   std::unique_ptr<Store> store_;
 };
 
-// Gloo takes whoever is the first to connect.
+// Gloo accepts the first process that connects.
 TEST(Processes, WhoConnectsInAnothersPlaceIsNotTakenForIt) {
   TemporaryFolder folder;
   std::vector<std::string> errors(2);
@@ -343,7 +345,7 @@ TEST(Processes, WhoConnectsInAnothersPlaceIsNotTakenForIt) {
     EXPECT_NE(error.find("does not know the secret of the run"), std::string::npos) << error;
 }
 
-// 192.0.2.7 is nobody's.
+// 192.0.2.7 belongs to no machine.
 TEST(Processes, OneThatCannotConnectSaysWhy) {
   TemporaryFolder folder;
   const auto errors =
@@ -353,7 +355,7 @@ TEST(Processes, OneThatCannotConnectSaysWhy) {
       << errors[0];
 }
 
-// Rank 0, which serves the store, has nothing more to do; the others go on.
+// Rank 0, which serves the store, is done; the others continue.
 TEST(Processes, Rank0StaysForTheOthers) {
   run_ranks(
       3,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which random numbers a step draws.
+// The random numbers that a step draws.
 #include "graph/random_stream.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TrainingModel dropping(DataParallelOptions options) {
                                    options);
 }
 
-// By node, of those that draw; of both passes.
+// The streams of all nodes of this type, in both passes, by the node's name.
 std::map<std::string, int64_t> streams(const Graph& graph, const std::string& type) {
   std::map<std::string, int64_t> found;
   for (int i = 0; i < graph.node_count(); ++i)
@@ -58,7 +58,7 @@ TEST(Streams, OfManySharesDoNotMeet) {
   EXPECT_EQ(numbers(forward).size(), 2u * 64 * 4);
 }
 
-// One replica's do not depend on how many there are, what they are called and where they run.
+// A replica's numbers do not depend on the number of replicas, their names or their devices.
 TEST(Streams, BelongToTheReplicaOfAllAndNotToItsName) {
   const TrainingModel gpu = dropping({.replicas = 4});
   const auto on_gpu = streams(gpu.step, "Dropout");
@@ -73,7 +73,7 @@ TEST(Streams, BelongToTheReplicaOfAllAndNotToItsName) {
   EXPECT_EQ(numbers(again), numbers(of_part));
 }
 
-// What draws by example draws alike wherever an example lies: by replica and by part.
+// Nodes that draw by example draw the same numbers for an example on any replica and in any part.
 TEST(Streams, OfWhatDrawsByExampleAreThoseOfTheFirstShare) {
   std::vector<Op> changed = all_ops().ops();
   for (Op& op : changed) op.draws_by_example = op.type == "Dropout";
@@ -112,7 +112,8 @@ TEST(Streams, AFilesSeedTakesThePlaceOfTheName) {
   EXPECT_EQ(numbers(streams(with_seed(3).step, "Dropout")).size(), 2u);
 }
 
-// loss = sum of dropout(w), so w * gradient adds up to the loss, if both passes drop the same.
+// loss = sum of dropout(w), so w * gradient adds up to the loss if both passes drop the same
+// elements.
 TEST(Streams, GradientsGoWhereValuesWentOnEveryRank) {
   const TrainingModel whole = build_data_parallel_model(
       all_ops(),

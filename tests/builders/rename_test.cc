@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step whose values and nodes get other names.
+// A step with renamed values and nodes.
 #include "graph/passes/rename.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps over slices of a batch on the devices: the same bits as steps that are fed those rows.
+// Steps over slices of a batch on the devices have the bits of steps that are fed the same rows.
 #include "builders/resident/batch.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 constexpr float kRate = 0.05F;
 const ModelFn kMlp = mlp({.image = {1, 6, 6}, .classes = 5, .hidden = {16, 12}});
 
-// Pictures of 6 x 6 with labels, and three tokens each for networks that read some.
+// Pictures of 6 x 6 with labels, and three tokens each for networks that read tokens.
 struct Batch {
   Batch(int64_t rows, uint64_t seed)
       : rows(rows), images(rows * 36), labels(rows), tokens(rows * 3) {
@@ -50,7 +50,7 @@ struct Batch {
   std::vector<int64_t> labels, tokens;
 };
 
-// Rows of a minibatch on all of a process's replicas, one replica's after the other's.
+// The rows of a minibatch on all of a process's replicas, concatenated by replica.
 std::vector<std::byte> gathered(const Tensor& batch, const ResidentLoad& load, int64_t index,
                                 int64_t first, int64_t replicas) {
   std::vector<std::byte> rows;
@@ -78,7 +78,7 @@ struct Where {
   const std::vector<KernelTable>& kernels = all_kernels();
 };
 
-// Feeds every row of every minibatch, in the order of the sweep; checks each loss.
+// Feeds every row of every minibatch in the order of the sweep, and checks each loss.
 StateValues fed(const TrainingModel& model, Batch& batch, const std::vector<std::string>& names,
                 const ResidentLoad& load, const Sweep& sweep, const std::vector<float>& losses) {
   Session session(model, cpu_devices(model.replicas), all_kernels(), {5, 1, {}});
@@ -101,7 +101,7 @@ StateValues fed(const TrainingModel& model, Batch& batch, const std::vector<std:
   return session.save();
 }
 
-// The sweep over a batch that is loaded there.
+// Loads the batch and sweeps over the batch.
 StateValues swept(const TrainingModel& model, Batch& batch, const std::vector<std::string>& names,
                   const Sweep& sweep, const Where& where, std::vector<float>& losses) {
   Session session(model, where.devices, where.kernels, {5, 1, {}});
@@ -123,7 +123,7 @@ void expect_same_as_fed(const ModelFn& network, DataParallelOptions options,
   const int replicas = options.replicas;
   const TrainingModel plain = built(network, options);
   const TrainingModel model = built(network, holding(options, {4, 50, 1}, names));
-  Batch batch(4 * replicas * 3 + 3, 3);  // three minibatches, and rows that are left out
+  Batch batch(4 * replicas * 3 + 3, 3);  // three minibatches, and leftover rows
   const Sweep sweep{.epochs = 2, .seed = 7, .first_epoch = 1, .first_step = 11};
   std::vector<float> losses, on_gpu;
   const StateValues here = swept(model, batch, names, sweep, {cpu_devices(replicas)}, losses);
@@ -145,7 +145,7 @@ TEST(ResidentBatch, StepsHaveTheBitsOfFedSteps) {
 
 TEST(ResidentBatch, WorksWithEveryNetwork) {
   for (const SmallNetwork& network : small_networks()) {
-    if (network.options.weighted) continue;  // refused below
+    if (network.options.weighted) continue;  // refused; see below
     SCOPED_TRACE(network.name);
     DataParallelOptions options = network.options;
     options.replicas = 2;
@@ -171,7 +171,7 @@ TEST(ResidentBatch, WorksWithEveryKindOfStep) {
   }
 }
 
-// An input that is not resident is fed as before, a minibatch's rows at each step.
+// An input that is not resident is fed at each step with a minibatch's rows.
 TEST(ResidentBatch, OtherInputsAreFed) {
   const ModelFn& network = small_network("integer_input").model;
   const std::vector<std::string> held{"data", "label"};
@@ -196,7 +196,7 @@ TEST(ResidentBatch, OtherInputsAreFed) {
               fed(plain, batch, {"data", "label", "token"}, load, {.seed = 2}, losses));
 }
 
-// Each process reads the rows of its own replicas alone: others may be anything.
+// Each process reads only the rows of its own replicas. Other rows may have any values.
 TEST(ResidentBatch, ProcessesLoadTheirOwnShares) {
   const Sweep sweep{.epochs = 2, .seed = 3};
   for (int replicas : {2, 3, 4}) {
@@ -242,7 +242,7 @@ TEST(ResidentBatch, ProcessesMustLoadTheSameBatch) {
       "rows of the batch", "16", "17");
 }
 
-// A run that is resumed between two loads goes on with the same bits.
+// A run that is resumed between two loads continues with the same bits.
 TEST(ResidentBatch, ResumesBetweenLoads) {
   TemporaryFolder folder;
   const TrainingModel model =
@@ -268,7 +268,7 @@ TEST(ResidentBatch, ResumesBetweenLoads) {
   EXPECT_TRUE(resumed.save() == whole.save());
 }
 
-// What a file says of its batch is enough to load one.
+// A file describes its batch well enough to load one.
 TEST(ResidentBatch, OfAModelFromAFile) {
   TemporaryFolder folder;
   const TrainingModel model = built(kMlp, holding({.replicas = 2}));

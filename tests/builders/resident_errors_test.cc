@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches that cannot be loaded, steps that cannot be taken, models that cannot be built.
+// Batches that cannot be loaded, steps that are out of range, and models that cannot be built.
 #include <gtest/gtest.h>
 
 #include "builders/net/layers.h"
@@ -108,7 +108,7 @@ TEST(ResidentErrors, StatesThatDoNotFit) {
   refused(3, 1, "a minibatch of 0 sequences does not suffice for 2 replicas");
 }
 
-// A batch that cannot be loaded leaves the one before.
+// A failed load keeps the previous batch.
 TEST(ResidentErrors, MinibatchesThatAreNone) {
   Loaded loaded(2);
   expect_error([&] { loaded.resident.optimize(0, 0); }, "no batch is loaded");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of Ray's load_data, row by row, and how a load is swept.
+// The table of Ray's load_data, row by row, and the sweep over a load.
 #include "builders/resident/load.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(ResidentLoad, IsThatOfRay) {
   }
 }
 
-// Ray's two rows that end in a ValueError, and what Ray does not ask.
+// Ray's two rows that raise a ValueError, and arguments that Ray does not check.
 TEST(ResidentLoad, RefusesByName) {
   const ResidentLimits limits{4, 1000, 10};
   expect_error([&] { resident_load(limits, 2, 1); },
@@ -64,7 +64,7 @@ TEST(ResidentLoad, RefusesByName) {
 }
 
 TEST(ResidentLoad, CapacityIsReachedAndNotExceeded) {
-  EXPECT_EQ(resident_load({4, 10, 1}, 2, 20).held(), 8);  // the rest was lost before
+  EXPECT_EQ(resident_load({4, 10, 1}, 2, 20).held(), 8);  // the other rows were lost before
   EXPECT_EQ(resident_load({5, 10, 1}, 2, 20).held(), 10);
 }
 
@@ -76,7 +76,7 @@ TEST(ResidentLoad, SaysWhatIsLeftOut) {
             "24 of 24 rows: 3 minibatches of 8 rows on each of 1 replicas");
 }
 
-// All replicas' slices of all minibatches are the loaded rows, each once, and their states.
+// Together, all replicas' slices of all minibatches contain each loaded row and its state once.
 TEST(ResidentLoad, SlicesAreAllRowsOnce) {
   for (const LoadRow& row : kLoadRows) {
     const ResidentLoad load = load_of(row);
@@ -110,7 +110,7 @@ TEST(ResidentLoad, RefusesASliceThatIsNone) {
                "row 10 of each replica begins inside a sequence");
 }
 
-// Ray's driver makes two batches of the 24 rows, by the 10 asked for; these are three.
+// Ray's driver makes two batches of the 24 rows, as the limit is 10 rows. Lockstep makes three.
 TEST(ResidentLoad, ASweepLosesNoMinibatch) {
   std::vector<int64_t> order = sweep_order(load_of(kLoadRows[1]), 1, 1);
   std::sort(order.begin(), order.end());

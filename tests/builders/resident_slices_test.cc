@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step reads of a batch of sequences and their states, against rows counted by hand.
+// The slices that a step reads of a batch of sequences and their states, compared with rows counted
+// by hand.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -28,7 +29,7 @@ void rows_and_states(Net& net) {
   if (net.training()) net.loss("loss", both);
 }
 
-// Every value is its place in the batch: row 7 is (14, 15), state 7 (21, 22, 23).
+// Every value is its offset in the batch: row 7 is (14, 15), state 7 is (21, 22, 23).
 struct Counted {
   Counted(int64_t rows, int64_t states) : x(rows * 2), h(states * 3) {
     std::iota(x.begin(), x.end(), 0.F);
@@ -45,7 +46,7 @@ struct Counted {
 
 class Sliced {
  public:
-  // `comm`: only this process's replicas.
+  // With `comm`, only this process's replicas.
   Sliced(int replicas, const ResidentLimits& limits, Comm* comm = nullptr)
       : model_(model_of(replicas, limits, comm)),
         session_(model_, cpu_devices(model_.replicas), all_kernels(), {1, 1, {}, comm}),
@@ -87,7 +88,7 @@ class Sliced {
     return comm ? partition(whole, {comm->rank(), comm->size()}) : std::move(whole);
   }
 
-  // Every process runs, for messages are part of it; the one that has the replica looks.
+  // Every process runs, since messages are a part of the run. The process with the replica checks.
   template <class Check>
   void expect_slices(int k, int64_t index, const Check& check_them) {
     resident.optimize(index, 0);
@@ -163,7 +164,8 @@ TEST(ResidentSlices, OfASequenceThatIsLongerThanAMinibatch) {
   sliced.expect(0, 12, 12, 3);
 }
 
-// Every minibatch of every replica, for every row of the table. Without states each row has one.
+// Every minibatch of every replica, for every row of the table. Without states, each row is its own
+// state.
 void expect_all_rows(int processes, const LoadRow& row) {
   SCOPED_TRACE(join(row.minibatch, ", ", row.replicas, ", ", row.rows, " on ", processes));
   const int64_t states = row.states > 0 ? row.states : row.rows;
@@ -191,8 +193,8 @@ TEST(ResidentSlices, OfEveryRowOfTheTableOnTwoProcesses) {
     if (row.replicas > 1) expect_all_rows(2, row);
 }
 
-// Episodes of 4, 1, 5 and 3 steps, in sequences of up to 3. Step r is r + 1, as is the state before
-// it; padding is 0.
+// Episodes of 4, 1, 5 and 3 steps, in sequences of up to 3. Row r and the state before it are r +
+// 1; padding is 0.
 void expect_episodes(int replicas, Comm* comm) {
   Counted steps(13, 13);
   for (int64_t r = 0; r < 13; ++r) {
@@ -230,7 +232,7 @@ TEST(ResidentSlices, OfEpisodesOfUnevenLengthsOnTwoProcesses) {
   }
 }
 
-// Sequences and minibatches of other lengths are other plans of the same model.
+// Other lengths of sequences and minibatches need other plans of the same model.
 TEST(ResidentSlices, OfSeveralBatchesInTurn) {
   Sliced sliced(2, {9, 20, 10});
   Counted of_three(21, 7), of_two(20, 10), of_one(36, 36);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On CPUs a step does not copy the rows of its minibatch if they begin where kernels expect their
-// operands: a window moves over the batch.
+// On CPUs a step does not copy the rows of its minibatch if their address has the alignment that
+// kernels expect. The operand is a view that moves over the batch.
 #include <gtest/gtest.h>
 
 #include "builders/net/layers.h"
@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kWidth = 16;  // floats: rows of 64 bytes
 constexpr int64_t kSequence = 2;
 
-// Reads rows, a view of them, and a state for each sequence.
+// Reads rows, a view of the rows, and a state for each sequence.
 void network(Net& net) {
   const Value x = net.input("data", {DType::float32, {"N", 4, 4}});
   const Value h = net.input("first", {DType::float32, {"M", kWidth}});
@@ -56,7 +56,7 @@ struct Batch {
 
 TrainingModel model_of(int replicas, bool holds) {
   DataParallelOptions options{.replicas = replicas, .scope = "cpu"};
-  options.all_reduce.spec = parse_all_reduce("xring");  // the same bits over processes
+  options.all_reduce.spec = parse_all_reduce("xring");  // equal bits over processes
   if (holds) options.resident = {{"data", "label"}, {"first"}, {4, 64, kSequence}};
   return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
 }
@@ -88,7 +88,7 @@ TEST(ResidentWindows, AreOfRowsThatAreAligned) {
   EXPECT_FALSE(has(plan, "copies rows of 64 bytes"));
 }
 
-// What is read after the run, what is recorded, and what may alias nothing is copied.
+// Values that are read after the run, recorded values, and operands that must not alias are copied.
 TEST(ResidentWindows, AreNotOfEverything) {
   const TrainingModel model = model_of(2, true);
   const std::string fetched =
@@ -108,7 +108,7 @@ struct Where {
   bool alias = true;
 };
 
-// Two batches in turn, which have minibatches of other sizes.
+// Two alternating batches with minibatches of different sizes.
 StateValues swept(const TrainingModel& model, const Where& where) {
   Session session(model, where.devices, where.kernels, {5, 1, {.alias = where.alias}, where.comm});
   session.initialise();
@@ -126,7 +126,7 @@ StateValues swept(const TrainingModel& model, const Where& where) {
   return session.save();
 }
 
-// The same rows, fed.
+// Feeds the same rows.
 StateValues fed(const TrainingModel& model) {
   Session session(model, cpu_devices(model.replicas), all_kernels(), {5, 1, {}});
   session.initialise();
@@ -187,7 +187,7 @@ TEST(ResidentWindows, GiveThemInTwoProcesses) {
   }
 }
 
-// Whatever is fed: a window shows rows of the batch, or nothing runs.
+// For any feeds, the view is inside the batch, or nothing runs.
 TEST(ResidentWindows, OutsideOfTheBatchAreNamed) {
   const TrainingModel model = model_of(2, true);
   for (bool alias : {true, false}) {

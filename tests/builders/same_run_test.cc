@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run is the same run however its replicas are shared out over processes: every kind of network
-// with every way to train it, saved and resumed in the middle, against one process.
+// A run gives the same results for any distribution of its replicas over processes. Every kind of
+// network is trained in every way, saved and resumed in the middle, and compared with one process.
 //
-// What cannot be equal to the last bit, and why:
+// Results that may differ in the last bit, and the reason:
 //   `collective` on 2 processes of 2    sums within each process first: another order of four terms
-//   synchronised batch norm there       its means are such sums, whatever sums the gradients; a
-//                                       value that they put on the other side of a ReLU's corner
-//                                       moves a gradient by more than a last bit
-//   either with float16                 a last bit of float32 decides how 16 bits are rounded
+//   synchronised batch norm there       its means are `collective` sums for any sum of gradients;
+//                                       a value that moves across the corner of a ReLU changes a
+//                                       gradient by more than a last bit
+//   both with float16                   a last bit of float32 decides the rounding to 16 bits
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -42,12 +42,12 @@ struct Trial {
   const SmallNetwork& network;
   DataParallelOptions options;
   Optimizer optimizer = MomentumSgd{};
-  bool overflows = false;  // steps 1 and 4 hold an infinity, in the last replica's share
-  bool jumps = false;      // the rate, at step 4
-  bool means = false;      // the all-reduce takes means, where shares are equal
-  bool queued = false;     // on devices that work behind the host's back
-  bool apart = true;       // also compared with one process that keeps every value apart
-  bool alias = true;       // false: planned with no value in another's memory
+  bool overflows = false;  // steps 1 and 4 contain an infinity, in the last replica's share
+  bool jumps = false;      // the rate changes at step 4
+  bool means = false;      // the all-reduce takes means if shares are equal
+  bool queued = false;     // on asynchronous devices
+  bool apart = true;       // also compared with one process that does not alias values
+  bool alias = true;       // false: planned without aliasing
 
   void jump() {
     jumps = true;
@@ -126,7 +126,7 @@ class Part {
           into[item.name][model_.first_replica + k] = number_in(fetched[next++]);
   }
 
-  // A batch that no step has seen.
+  // Predicts on a batch that no step has read.
   std::vector<float> predict() {
     feeds_.at(99, 0);
     std::vector<int64_t> tokens(12, 1);
@@ -179,7 +179,7 @@ void expect_near(std::span<const float> a, std::span<const float> b, double tole
     ASSERT_NEAR(a[i], b[i], tolerance * std::max(1.0F, std::abs(b[i]))) << what << "[" << i << "]";
 }
 
-// tolerance 0: to the last bit.
+// Tolerance 0 means equal to the last bit.
 void expect_same(const Run& found, const Run& expected, double tolerance) {
   for (std::size_t step = 0; step < kSteps; ++step)
     for (const auto& [name, values] : expected.reported[step])
@@ -208,7 +208,7 @@ struct Sharing {
   int replicas;
   int processes;
   const char* spec;
-  int built_for = 1;  // processes that the step was built for
+  int built_for = 1;  // the number of processes that the step was built for
 };
 
 void compare(Trial trial, const Sharing& sharing) {
@@ -234,7 +234,7 @@ void compare(Trial trial, const Sharing& sharing) {
   expect_same(run(trial, whole, 1), one, 0);
 }
 
-// Of three replicas one process has one, the other two.
+// With three replicas, one process has one replica and the other has two.
 constexpr Sharing kSharings[] = {{2, 2, "collective"},
                                  {4, 2, "xring"},
                                  {3, 2, "rechd"},
@@ -256,7 +256,7 @@ TEST_P(SameRun, OverProcesses) {
     }
 }
 
-// Every two of these together.
+// All combinations of two of these options.
 struct Way {
   const char* name;
   void (*choose)(Trial&);
@@ -300,7 +300,7 @@ TEST_P(SameRun, WithEveryTwoWaysToTrain) {
     }
 }
 
-// By other optimisers, whatever the step: micro-batches, deferred, skipped, float16.
+// For other optimisers with every kind of step: micro-batches, deferred, skipped, float16.
 constexpr Sharing kOptimisersSharings[] = {
     {1, 1, "collective"}, {2, 2, "collective"}, {3, 2, "rechd"}, {8, 2, "xring"}};
 
@@ -311,20 +311,22 @@ void compare_way(const Optimizer& optimizer, int ways, const Sharing& sharing) {
   trial.options.deferred = (ways & 2) != 0;
   trial.overflows = trial.options.skip_non_finite = (ways & 4) != 0;
   trial.options.precision = (ways & 8) != 0 ? DType::float16 : DType::float32;
-  trial.options.loss_scaling.first = 1024;         // in range: what waits at the end is finite
+  trial.options.loss_scaling.first = 1024;         // in range: deferred gradients stay finite
   trial.options.weighted = sharing.replicas == 8;  // 24 rows are not 16 equal shares
   trial.apart = sharing.replicas < 3;
   compare(trial, sharing);
 }
 
-// Its count of updates is a state of its own, and no step's number where steps are skipped.
+// Adam's count of updates is a separate state, and differs from the step's number if steps are
+// skipped.
 TEST(SameRunByAdam, OverProcessesWhateverTheStep) {
   for (int ways = 0; ways < 16; ++ways)
     for (const Sharing& sharing : kOptimisersSharings)
       compare_way(Adam{.epsilon = 1e-3F}, ways, sharing);
 }
 
-// Half of the ways for each, so that any two options meet in all combinations; each on one sharing.
+// Half of the combinations for each, so that any two options meet in all combinations. Each runs on
+// one sharing.
 TEST(SameRunByOthers, OverProcessesWhateverTheStep) {
   const Optimizer optimizers[] = {
       AdamW{.epsilon = 1e-3F}, RmsProp{.momentum = 0.5F, .epsilon = 0.1F},
@@ -337,7 +339,8 @@ TEST(SameRunByOthers, OverProcessesWhateverTheStep) {
     }
 }
 
-// What waits is copied into its state at the end, for the exchange reads it until then.
+// Deferred gradients are copied into their state at the end, because the exchange reads the state
+// until then.
 TEST_P(SameRun, Deferred) {
   for (bool jumps : {false, true}) {
     Trial trial{GetParam(), GetParam().options};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data-parallel step means, however the batch is shared out: it is the step of one replica
-// with the whole batch.
+// The meaning of a data-parallel step: for any division of the batch, the step equals a step of one
+// replica with the whole batch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +48,8 @@ TEST(Semantics, RecurrentReplicasAreOneWithTheWholeBatch) {
   }
 }
 
-// With batch norm the shards are independent but for the gradient: run by hand, shard by shard.
+// With batch norm, shards are independent except for the gradient. Compares with a run by hand,
+// shard by shard.
 TEST(Semantics, EightReplicasWithBatchNormAreTheirShardsByHand) {
   constexpr MomentumSgd kPlain{.momentum = 0};
   constexpr ParamRules kNoRules{.weight_decay = 0, .bias_rate_factor = 1};
@@ -107,7 +108,7 @@ TEST(MicroBatches, AddUpToTheWholeBatch) {
   }
 }
 
-// Running statistics pass through every part; memory does not grow with their number.
+// Running statistics pass through every part. Memory does not grow with the number of parts.
 TEST(MicroBatches, StatisticsGoOnFromPartToPartAndActivationsDoNotAddUp) {
   const TrainingModel parts = small_bn_net(1, {.micro_batches = 4}), whole = small_bn_net(1);
   const StateValues after = train(parts, 32, 1, kSmall), at_once = train(whole, 32, 1, kSmall);
@@ -138,7 +139,7 @@ TEST(Weighted, UnequalSharesAreTheWholeBatch) {
   }
 }
 
-// A last batch that is smaller is another plan of the same step.
+// A smaller last batch uses another plan of the same step.
 TEST(Weighted, ALastBatchMayBeSmaller) {
   const TrainingModel one = small_mlp(1), three = small_mlp(3, MomentumSgd{}, {.weighted = true});
   auto run = [](const TrainingModel& model) {
@@ -163,7 +164,8 @@ TEST(SynchronisedBatchNorm, IsBatchNormOfTheWholeBatch) {
   const TrainingModel parts =
       small_bn_net(2, {.micro_batches = 2, .synchronised_batch_norm = true});
   const TrainingModel parts_of_one = small_bn_net(1, {.micro_batches = 2});
-  // Rows of a part differ: two replicas' first halves, not the first half of the batch.
+  // The rows of a part are the first halves of two replicas' shares, not the first half of the
+  // batch.
   EXPECT_NO_THROW(verify(parts));
   EXPECT_EQ(parts.inputs.size(), parts_of_one.inputs.size());
   expect_error([] { small_bn_net(2, {.weighted = true, .synchronised_batch_norm = true}); },
@@ -191,7 +193,7 @@ TEST(Statistics, EachReplicaItsOwnTheMeanOrTheFirst) {
   expect_error([] { parse_statistics("all"); }, "not 'all'");
 }
 
-// Statistics of all replicas are taken over by all or by none, wherever a gradient overflows.
+// All replicas accept the statistics or none does, regardless of the replica with an overflow.
 TEST(SynchronisedBatchNorm, StatisticsStayEqualWhereOneReplicaOverflows) {
   int overflows = 0;
   for (float scale = 1024; scale < 1e8F; scale *= 2) {
@@ -214,7 +216,7 @@ TEST(SynchronisedBatchNorm, StatisticsStayEqualWhereOneReplicaOverflows) {
   EXPECT_GT(overflows, 2);
 }
 
-// The limit belongs to the share that the gradients were computed with, not to the next step's.
+// The limit depends on the share of the step that computed the gradients, not of the next step.
 TEST(Weighted, DeferredGradientsAreClippedByTheirOwnShare) {
   auto after_two_steps = [](float weight_of_the_second) {
     const TrainingModel model = small_mlp(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps whose gradients are not finite: what they leave alone, what goes on, and who says so.
+// Steps with gradients that are not finite: unchanged states, continued states, and the report.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,8 +53,8 @@ TEST(NonFinite, NothingIsSkippedWhereNothingIsTrained) {
   }
 }
 
-// A limit hides an infinity, but not from those who look for it behind the reduce: a step is
-// skipped wherever its gradients are clipped.
+// Clipping before the reduce hides an infinity from a check after the reduce. The step must be
+// skipped for every way to clip.
 TEST(NonFinite, IsFoundThoughItIsClippedBeforeTheReduce) {
   auto scale_after = [](ClipOptions clip, bool before, int replicas, float scale) {
     clip.before_reduce = before;
@@ -80,7 +80,8 @@ TEST(NonFinite, IsFoundThoughItIsClippedBeforeTheReduce) {
     }
 }
 
-// What waits belongs to the step before, statistics to this one: each follows its own flag.
+// Deferred gradients belong to the previous step, statistics to the current step. Each follows its
+// own flag.
 TEST(NonFinite, DeferredStatisticsStayFinite) {
   for (const StatisticsPolicy policy :
        {StatisticsPolicy::each, StatisticsPolicy::mean, StatisticsPolicy::first}) {
@@ -121,7 +122,7 @@ TEST(NonFinite, DeferredStatisticsStayFinite) {
   }
 }
 
-// The rate falls to a tenth in a step that is skipped: momentum must not keep what it was.
+// The rate falls to a tenth in a skipped step. Momentum must still be corrected.
 TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
   const TrainingModel model = small_mlp(2, MomentumSgd{.momentum = 0.5F, .correct_momentum = true},
                                         {.rules = {.weight_decay = 0}, .skip_non_finite = true});
@@ -144,7 +145,8 @@ TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
   EXPECT_TRUE(session.state().read("cpu_1/pred_w") == param);
 }
 
-// v = 0.5 * c * v + lr * g; corrected, a rate ten times smaller makes the old momentum so too.
+// v = 0.5 * c * v + lr * g. With the correction, a rate ten times smaller makes the old momentum
+// ten times smaller.
 TEST(MomentumCorrection, ScalesTheOldMomentum) {
   const TrainingModel model = small_mlp(2, MomentumSgd{.momentum = 0.5F, .correct_momentum = true},
                                         {.rules = {.weight_decay = 0}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running statistics that replica after replica moves: numbers computed by hand. A step keeps 3/4
-// of a statistic.
+// Running statistics that one replica after another updates, compared with numbers computed by
+// hand. A step keeps 3/4 of a statistic.
 #include <gtest/gtest.h>
 
 #include "builders/net/layers.h"
@@ -16,8 +16,8 @@
 namespace lockstep::testing {
 namespace {
 
-// Two batch norms, of one channel and of two, whose second channel has ten times the first one's
-// numbers.
+// Two batch norms, with one channel and with two. The second channel has ten times the numbers of
+// the first.
 void two_norms(Net& net) {
   const Value x = net.input("data", {DType::float32, {"N", 2}});
   const Value y = batch_norm_layer(net, x, {.momentum = 0.75F}, "bn1");
@@ -50,7 +50,7 @@ class Moved {
     }
     after_ = session.save();
   }
-  // On every replica the same.
+  // Expects these values on every replica.
   void expect(const std::string& name, const std::vector<float>& expected) const {
     for (int k = 0; k < replicas_; ++k) {
       const auto values = after_.at(join("cpu_", k, "/", name)).values<float>();
@@ -66,7 +66,7 @@ class Moved {
   StateValues after_;
 };
 
-// Means of the shares 2, 6, -1; variances 1, 4, 0. Statistics begin at 0 and 1.
+// The shares have means 2, 6, -1 and variances 1, 4, 0. Statistics begin at 0 and 1.
 const std::vector<float> kTwo{1, 3, 4, 8}, kThree{1, 3, 4, 8, -1, -1};
 
 TEST(StatisticsInTurn, OfTwoReplicas) {
@@ -86,14 +86,14 @@ TEST(StatisticsInTurn, OfThreeReplicas) {
   swapped.expect("bn1_rm", {1.484375F, 14.84375F});  // 0, -0.25, 1.3125, 0.984375 + 0.5
 }
 
-// Each part of a share moves them, too.
+// Each part of a share also updates the statistics.
 TEST(StatisticsInTurn, OfPartsOfShares) {
   const Moved parts(2, {1, 3, 4, 8, -1, -1, 2, 2}, 1,
                     {.micro_batches = 2, .statistics = StatisticsPolicy::in_turn});
   parts.expect("bn1_rm", {1.3671875F, 13.671875F});  // .., 1.15625, 0.8671875 + 0.5
 }
 
-// On one replica there is no turn to wait for.
+// A single replica has no turns.
 TEST(StatisticsInTurn, OfOneReplicaAreItsOwn) {
   const Moved one(1, {1, 3}, 1);
   one.expect("bn1_rm", {0.5F, 5});

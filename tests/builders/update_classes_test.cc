@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which update each class of parameter gets, held to numbers worked out here. Every gradient is
-// known: the loss is a weighted sum of all parameters, times the mean of what is fed.
+// The update of each class of parameter, compared with numbers computed here. Every gradient is
+// known: the loss is a weighted sum of all parameters, times the mean of the feed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,13 +21,13 @@ namespace {
 
 constexpr int kClassSteps = 3;
 constexpr std::array<double, kClassSteps> kRates{0.1, 0.02, 0.02}, kCorrection{1, 0.2, 1},
-    kMean{1, -2, 0.5};  // of what is fed
+    kMean{1, -2, 0.5};  // of the feeds
 
 struct Parameter {
   const char* name;
   StateKind kind;
   float first;
-  float slope;  // d loss / d parameter, of a mean of 1
+  float slope;  // d loss / d parameter, for a mean of 1
 };
 constexpr Parameter kParameters[] = {{"w", StateKind::weight, 0.5F, 2},
                                      {"b", StateKind::bias, -0.25F, 3},
@@ -57,7 +57,7 @@ void net_of_classes(Net& net) {
 constexpr ParamRules kRules{
     .weight_decay = 0.25F, .weight_decay_norm = 0.125F, .bias_rate_factor = 3};
 
-// After three steps, by the definition of each class.
+// The value after three steps, by the definition of each class.
 double expected(const Parameter& parameter, bool nesterov) {
   double p = parameter.first, v = 0;
   for (std::size_t step = 0; step < kClassSteps; ++step) {
@@ -99,7 +99,7 @@ TEST(UpdateClasses, AreHeldToNumbersWorkedOutByHand) {
   EXPECT_NEAR(expected(kParameters[0], false), 0.3517446875, 1e-9) << "worked out on paper";
   for (bool nesterov : {false, true})
     for (int replicas : {1, 2})
-      for (bool queued : {false, true}) {  // queues take all updates in one launch
+      for (bool queued : {false, true}) {  // queues do all updates in one launch
         const Optimizer optimizer =
             nesterov ? Optimizer(Nesterov{.momentum = 0.5F, .correct_momentum = true})
                      : Optimizer(MomentumSgd{.momentum = 0.5F, .correct_momentum = true});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of the whole batch: random layers, resident batches, scalars, and what it refuses.
+// The loss of the whole batch: random layers, resident batches, scalars, and refusals.
 #include <cmath>
 #include <set>
 
@@ -31,7 +31,7 @@ TEST(WholeLoss, RandomLayersDrawTheirOwnStreams) {
   EXPECT_EQ(nodes, 2 * 2 * 2 + 2);
   EXPECT_EQ(whole, 2) << "on replica 0 alone";
   EXPECT_EQ(streams.size(), static_cast<std::size_t>(nodes));
-  // One replica drops other places in its training loss.
+  // A single replica drops other elements in its training loss.
   for (const Losses& losses : losses_of(small_network("dropout").model, {}, 1, 24)) {
     EXPECT_NE(losses.whole, losses.of_one);
     EXPECT_NEAR(losses.whole, losses.of_one, 0.7);

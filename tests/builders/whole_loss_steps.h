@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps with the loss of the whole batch as a metric, beside those of one replica with all rows.
+// Steps with the loss of the whole batch as a metric, and steps of one replica with all rows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct Losses {
   float shared = 0;  // the sum of the replicas' losses
 };
 
-// In each of several steps, which train.
+// The losses of several training steps.
 inline std::vector<Losses> losses_of(const ModelFn& network, DataParallelOptions options,
                                      int replicas, int64_t batch, bool queued = false) {
   const TrainingModel many = built(network, options, replicas);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of the whole batch, as a metric: that of one replica which has all rows.
+// The loss of the whole batch, as a metric: equals the loss of one replica with all rows.
 #include <cmath>
 #include <mutex>
 
@@ -31,7 +31,7 @@ TEST(WholeLoss, IsThatOfOneReplicaWithTheWholeBatch) {
   }
 }
 
-// The mean over the labels of a share that count.
+// The mean over the counted labels of a share.
 void ignoring(Net& net) {
   const Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
   const Value scores = fc_layer(net, x, 5, {}, "pred");
@@ -52,7 +52,7 @@ TEST(WholeLoss, IsTheMeanOfTheSharesUnlessTheyDivideByTheirOwnCounts) {
       EXPECT_NEAR(losses.whole, losses.of_one, 2e-6 * std::max(1.0F, losses.of_one)) << name;
       EXPECT_GT(std::abs(losses.whole - losses.shared), 1e-4) << name;
     }
-  // Synchronised batch norms take the statistics of the whole batch.
+  // Synchronised batch norms use the statistics of the whole batch.
   for (const Losses& losses :
        losses_of(small_network("batch_norm").model, {.synchronised_batch_norm = true}, 3, 24))
     EXPECT_NEAR(losses.whole, losses.shared, 1e-5);

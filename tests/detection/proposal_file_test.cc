@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// proposals.safetensors: reading returns the written proposals, except for those that Detectron's
-// rules drop.
+// proposals.safetensors: reading returns the written proposals without the proposals that
+// Detectron's rules drop.
 #include "app/detection/proposal_file.h"
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ struct Shape2d {
   int64_t stride = 2;
 };
 
-// Few distinct values, so many are equal. Some are NaN, and some are -infinity.
+// Few distinct values, with many ties. Some are NaN, and some are -infinity.
 std::vector<float> coarse(int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;

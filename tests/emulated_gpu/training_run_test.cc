@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training runs on emulated GPUs that copy feeds during the step: bits and errors equal those of
-// runs that do not.
+// Training runs on emulated GPUs that copy feeds during the step have the bits and errors of runs
+// that do not.
 #include "app/train/training_run.h"
 
 #include <gtest/gtest.h>

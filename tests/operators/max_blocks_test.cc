@@ -23,7 +23,7 @@ struct Windows {
   int64_t kernel = 2, stride = 2, begin = 0, end = 0;
 };
 
-// Few distinct values, so many are equal, and some NaN. bfloat16 represents all of them exactly.
+// Few distinct values, with many ties, and some NaN. bfloat16 represents all of them exactly.
 std::vector<float> values_of(const TensorDesc& desc, unsigned seed, bool coarse) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;

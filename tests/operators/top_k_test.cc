@@ -32,7 +32,7 @@ OpCase top_k_case(Literal x, int64_t k, int64_t axis = -1, bool largest = true) 
           .oracle = false};
 }
 
-// Compares the bits of the values and the indices with those of a stable sort.
+// Compares the bits of values and indices with a stable sort.
 template <class T>
 void expect_as_sorted(const std::vector<T>& x, TopKSizes of, int64_t k, bool largest) {
   SCOPED_TRACE(join(of.outer, " x ", of.size, " x ", of.inner, ", k = ", k, ", largest ", largest));

@@ -14,7 +14,7 @@ namespace lockstep::testing {
 namespace {
 
 const std::vector<int64_t> kSides{6, 14, 8, 12, 7, 10};
-const std::vector<int64_t> kOrder{0, 1, 2, 0, 3, 3, 4, 5, 1, 0, 5, 2};  // indices into kSides, one per step
+const std::vector<int64_t> kOrder{0, 1, 2, 0, 3, 3, 4, 5, 1, 0, 5, 2};  // indices into kSides
 constexpr int64_t kBatch = 12, kClasses = 5;
 
 struct Where {

@@ -62,7 +62,8 @@ const std::vector<PublishedStep> kSteps{
     {"VGG16", vgg16, 4, false, 1, DType::bfloat16},
     {"MobileNetV2", mobilenet_v2, 16, false, 1, DType::bfloat16}};
 
-// With `exact`, 3x3 filters are in tiles as well; small batches already have some filters in tiles.
+// With `exact`, convolutions are direct, so 3x3 filters are in tiles as well. Small batches have
+// some filters in tiles anyway.
 TEST(ReorderedBytes, OfPublishedNetworksAreFew) {
   if (!reads_tiles(plan_of_published(kSteps[0]))) {
     ASSERT_NE(isa_here(), Isa::avx512) << "AVX-512's convolutions read tiles";

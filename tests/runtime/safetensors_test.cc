@@ -84,7 +84,7 @@ TEST(Safetensors, AHeaderAloneHasNamesAndShapes) {
                "File name too long; shorten the name");
 }
 
-// The checksum is a plain CRC over all bytes, so any program can compute it.
+// The checksum is a CRC over all bytes with its own digits as zeros, so any program can compute it.
 TEST(Safetensors, TheLastChecksumIsThatOfTheFileWithItsOwnDigitsAsZeros) {
   TemporaryFolder folder;
   std::string text = written(folder / "f");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that replicas share: the bits and files equal those of separate parameters.
+// Parameters that replicas share give the bits and files of separate parameters.
 #include <gtest/gtest.h>
 
 #include <set>

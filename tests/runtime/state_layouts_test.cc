@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that training stores in tiles: the bits and files equal those of row-major filters.
+// Filters that training stores in tiles give the bits and files of row-major filters.
 #include <gtest/gtest.h>
 
 #include <algorithm>

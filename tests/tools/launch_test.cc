@@ -145,7 +145,7 @@ TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
                                  folder / "run\n"});
   }
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
-  // Training to step 100 again recreates the checkpoint at 100, whatever step the run had reached.
+  // A run to step 100 recreates the checkpoint at 100, in case the killed run was past it.
   fs::remove_all(folder / "run");
   ASSERT_EQ(launch(4, train("run", {"SOLVER.MAX_ITER", "100"})).exit_code, 0);
   ASSERT_EQ(launch(4, train("run", {"--resume"})).exit_code, 0);

@@ -34,7 +34,7 @@ class MemoryLimits : public TrainingCommand {
   }
 };
 
-// oneDNN kills a process if it cannot compile a matrix product.
+// oneDNN would end the process if it cannot compile a matrix product.
 TEST_F(MemoryLimits, OfTheAddressSpaceEndNoProcess) {
   expect_no_process_ends([&](const ProgramOptions& options) { return short_run(options); },
                          {160'000, 180'000, 240'000, 290'000});
@@ -43,7 +43,7 @@ TEST_F(MemoryLimits, OfTheAddressSpaceEndNoProcess) {
 const std::vector<long> kDozen{150'000, 165'000, 180'000, 195'000, 210'000, 225'000,
                                240'000, 255'000, 270'000, 285'000, 300'000, 500'000};
 
-// oneDNN must not kill a process if it cannot compile a convolution, a pooling or a reorder.
+// oneDNN would also end the process if it cannot compile a convolution, a pooling or a reorder.
 TEST_F(MemoryLimits, EndNoProcessThatConvolves) {
   expect_no_process_ends(
       [&](const ProgramOptions& options) {

@@ -169,7 +169,7 @@ TEST_F(WrittenFiles, OfBuildStayTogetherWhenItFails) {
     expect_untouched(output.c_str(), {output + "': it leads to '", output + ".data'"});
 }
 
-// The classes of pictures replace only those of an earlier call.
+// The classes of pictures replace only classes of an earlier call.
 TEST_F(WrittenFiles, OfInferReplaceItsOwnOnly) {
   train_two_steps();
   const Outcome drawn = run_lockstep({"scenes", "--images", "2", "--out", folder / "drawn"});
