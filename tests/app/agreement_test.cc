@@ -51,7 +51,7 @@ TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
                           "SOLVER.TYPE"})
     EXPECT_EQ(plain.count(key), 1u) << key;
   config.step.options.all_reduce.spec = parse_all_reduce("mean:xring");
-  EXPECT_EQ(remembered(keys_of(config), config), plain) << "nothing waits";
+  EXPECT_EQ(remembered(keys_of(config), config), plain) << "no deferred gradients";
   config.step.options.deferred = true;
   EXPECT_EQ(remembered(keys_of(config), config).at("ALL_REDUCE for"), "a mean");
   expect_error([&] { check_remembered(remembered(keys_of(config), config), plain, "here", 2); },

@@ -111,7 +111,7 @@ TEST_F(ConfigTest, KeysThatDoNotFitAreNamedByTheirPlace) {
     SCOPED_TRACE(words.empty() ? path : words[0]);
     try {
       read_config(path, words);
-      ADD_FAILURE() << "was read";
+      ADD_FAILURE() << "bad text was accepted";
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()).substr(0, beginning.size()), beginning);
     }

@@ -15,7 +15,7 @@ namespace {
 
 void expect_all(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "'";
+    EXPECT_NE(text.find(part), std::string::npos) << "missing '" << part << "'";
 }
 
 std::vector<Detection> right_detections(const Annotations& truth) {
@@ -110,7 +110,7 @@ TEST_F(DetectionReportTest, NamesEachMistake) {
   EXPECT_EQ(wrong.score, 0.625);
   ASSERT_EQ(wrong.boxes.size(), 2U);
   EXPECT_EQ(wrong.boxes[1].label, name + " 0.62");
-  EXPECT_LT(wrong.image.width, Scenes::kSide) << "cut out";
+  EXPECT_LT(wrong.image.width, Scenes::kSide) << "cropped";
   for (std::size_t k = 0; k < 4; ++k) {
     EXPECT_GE(wrong.boxes[1].corners[k], 0);
     EXPECT_LE(wrong.boxes[1].corners[k], static_cast<float>(wrong.image.width));

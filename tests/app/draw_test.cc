@@ -150,7 +150,7 @@ TEST(ClassColours, DifferAndCarryReadableText) {
     const Colour colour = class_colour(label);
     all.insert({static_cast<int>(20 * colour.red), static_cast<int>(20 * colour.green),
                 static_cast<int>(20 * colour.blue)});
-    EXPECT_GT(lightness(colour), 0.25) << "seen on black";
+    EXPECT_GT(lightness(colour), 0.25) << "visible on black";
     EXPECT_GT(std::abs(lightness(colour) - lightness(text_colour(colour))), 0.4) << label;
   }
   EXPECT_GT(all.size(), 75U);
@@ -189,7 +189,7 @@ TEST(Framing, CutsOutABoxWithSomeGround) {
 
   const DrawnPicture corner = cut_out({image, {}}, {-50, -50, 10, 10});
   EXPECT_EQ(corner.image.width, 10 + 32);
-  EXPECT_EQ(cut_out({image, {}}, {500, 0, 600, 10}).image.width, 200) << "all of it";
+  EXPECT_EQ(cut_out({image, {}}, {500, 0, 600, 10}).image.width, 200) << "the whole picture";
   EXPECT_EQ(cut_out({image, {}}, {std::numeric_limits<float>::quiet_NaN(), 0, 1, 1}).image.width,
             200);
 }

@@ -31,7 +31,7 @@ class ErrorKeysTest : public TrainingCommand {
       try {
         Origins origins;
         read(config_files(path), refused.words, origins);
-        ADD_FAILURE() << "was read";
+        ADD_FAILURE() << "was accepted";
       } catch (const Error& error) {
         EXPECT_EQ(error.subject().keys, refused.keys) << error.what();
         EXPECT_EQ(error.subject().place, place);
@@ -138,7 +138,7 @@ TEST_F(ErrorKeysTest, WithoutAKeyIsOfTheFile) {
   const std::string path = config();
   try {
     read_config(path, {"DATA.BYTES", "true", "DATA.NAME", "digitz"});
-    ADD_FAILURE() << "was read";
+    ADD_FAILURE() << "was accepted";
   } catch (const Error& error) {
     EXPECT_TRUE(error.subject().keys.empty());
     EXPECT_EQ(error.subject().place, path);
@@ -153,7 +153,7 @@ TEST_F(ErrorKeysTest, AreNoWordsOfItsText) {
       config("DEVICES: cpu\nDATA: {BYTES: true, NAME: DEVICES}\nMODEL: {TYPE: mlp}\n");
   try {
     read_config(path, {});
-    ADD_FAILURE() << "was read";
+    ADD_FAILURE() << "was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).rfind(path + ": there is no data set 'DEVICES'", 0), 0u)
         << error.what();

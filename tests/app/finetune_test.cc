@@ -108,7 +108,7 @@ TEST_F(FineTune, ANetworkFromAFileLearnsPicturesFromAFolder) {
     if (std::isfinite(value_of(row, "test_accuracy"))) accuracy = value_of(row, "test_accuracy");
   EXPECT_GE(accuracy, 0.9);
   const std::string report = read_file(folder / "run/report.html");
-  EXPECT_NE(report.find("kind2"), std::string::npos) << "classes are called by their folders";
+  EXPECT_NE(report.find("kind2"), std::string::npos) << "classes have the names of their folders";
   auto saved = read_safetensors(folder / "run/checkpoint.safetensors");
   EXPECT_EQ(saved.tensors.at("fc.weight").dims(), (Dims{3, 8}));
   EXPECT_TRUE(saved.tensors.count("bn.mean")) << "running statistics are state";
@@ -135,7 +135,7 @@ TEST_F(FineTune, BatchNormTrainsWhereItIsAskedTo) {
   const auto of = [&](const char* run) {
     return read_safetensors(folder / run + "/checkpoint.safetensors").tensors;
   };
-  EXPECT_EQ(of("trains"), of("asked")) << "the same bits, whatever the exporter wrote";
+  EXPECT_EQ(of("trains"), of("asked")) << "equal bits for both exporters";
   EXPECT_FALSE(of("given").count("bn.mean")) << "given statistics are constants";
   Outcome refused = train("asked", {"MODEL.ONNX", folder / "net.onnx", "MODEL.NEW_CLASSIFIER",
                                     "true", "--resume", "SOLVER.MAX_ITER", "70"});

@@ -141,7 +141,7 @@ TEST_F(LogTest, WhatAJumpIsMayBeSaid) {
   };
   EXPECT_EQ(jumps("1.1"), 8);
   EXPECT_EQ(jumps("1.3"), 1);
-  EXPECT_EQ(jumps("1"), 10) << "and not where it stays";
+  EXPECT_EQ(jumps("1"), 10) << "not while the rate is constant";
   expect_refused(train("run", {"SOLVER.LOG_LR_CHANGE_THRESHOLD", "0.9"}),
                  {"SOLVER.LOG_LR_CHANGE_THRESHOLD is '0.9'", "should be at least 1"});
 }

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "'";
+    EXPECT_NE(text.find(part), std::string::npos) << "missing '" << part << "'";
 }
 
 class ReportTest : public TrainingCommand {
@@ -114,7 +114,8 @@ TEST_F(ReportTest, OfAResumedRunKeepsItsEarlierCurve) {
   const std::string page = report("run");
   expect_parts(page, {"resumed after iteration 20", "<b>60</b><span>of 60 iterations"});
   EXPECT_EQ(occurrences(page, "<title>iteration 5\nrate "), 0) << "one curve has no name";
-  EXPECT_EQ(occurrences(page, "<title>iteration 5\n"), 4) << "of before, in every chart";
+  EXPECT_EQ(occurrences(page, "<title>iteration 5\n"), 4)
+      << "of the earlier session, in every chart";
   EXPECT_EQ(occurrences(page, "<title>iteration 60\n"), 4);
 }
 
@@ -159,7 +160,7 @@ TEST(Mixups, ComeWithTheMostFirst) {
   EXPECT_EQ(list[0].count, 5);
   EXPECT_EQ(list[0].of, 7);
   EXPECT_EQ(std::pair(list[1].label, list[1].guess), std::pair(std::size_t{1}, std::size_t{2}))
-      << "2 of 7 before 2 of 10";
+      << "2 of 7 precedes 2 of 10";
   EXPECT_TRUE(mixups({{3, 0}, {0, 3}}, 3).empty());
 }
 

@@ -228,7 +228,7 @@ TEST_F(RunFolder, IsOneRunsAlone) {
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {
   write_file(folder / "taken.2", "");
   ASSERT_EQ(quick("taken").exit_code, 0);
-  ASSERT_EQ(quick("taken").exit_code, 0) << "a file is no run";
+  ASSERT_EQ(quick("taken").exit_code, 0) << "a file is not a run";
   EXPECT_TRUE(fs::exists(folder / "taken.3/model.onnx"));
   write_file(folder / "file", "");
   expect_refused(quick("file"), {"OUTPUT_DIR", "file"});

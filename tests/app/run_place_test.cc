@@ -240,7 +240,7 @@ TEST_F(RunPlaceTest, OfARunThatIsJustBeginningIsInUse) {
   EXPECT_EQ(tested.exit_code, 0) << tested.err;
   close(file);
   const Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
-  EXPECT_EQ(longer.exit_code, 0) << "without its run the folder is nobody's: " << longer.err;
+  EXPECT_EQ(longer.exit_code, 0) << "the folder is free once its run has ended: " << longer.err;
 }
 
 }  // namespace

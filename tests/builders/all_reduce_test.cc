@@ -155,7 +155,7 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
     for (const Tensor& tensor : executor->fetches())
       fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
     if (run > 0) {
-      EXPECT_EQ(results, fetched) << "another run, another sum";
+      EXPECT_EQ(results, fetched) << "two runs give different sums";
     }
     results = std::move(fetched);
   }

@@ -161,8 +161,8 @@ TEST(Auxiliaries, AreUnusedWhereNoNodeIsPlacedOnThem) {
   EXPECT_EQ(unused("psgpu", 2), 0);
   EXPECT_EQ(unused("psgpu", 1), 3) << "nothing is summed";
   EXPECT_EQ(unused("psgpu", 2, {.forward_only = true}), 3);
-  EXPECT_EQ(unused("psgpu:1:collective", 2), 3) << "no gradient is so small";
-  EXPECT_EQ(unused_auxiliaries(small_mlp(2)), 0) << "there are none";
+  EXPECT_EQ(unused("psgpu:1:collective", 2), 3) << "no gradient fits this limit";
+  EXPECT_EQ(unused_auxiliaries(small_mlp(2)), 0) << "no auxiliary devices";
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ TEST(Clip, BeforeTheReduceEachReplicaByItself) {
   EXPECT_EQ(one_before, one_after);
   const auto four = clipped(4, true);
   EXPECT_LE(norm_of(four), limit * 1.0001);
-  EXPECT_LT(norm_of(four), norm_of(clipped(4, false)) * 0.9999) << "shares point elsewhere";
+  EXPECT_LT(norm_of(four), norm_of(clipped(4, false)) * 0.9999)
+      << "the shares' gradients differ in direction";
 }
 
 // The sum over all shares of a share's clipped update, times its part of the batch.

@@ -293,7 +293,7 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
   TrainingModel all = small_mlp(2), frozen = small_mlp(2, MomentumSgd{}, {.frozen = {"fc1_*"}});
   EXPECT_EQ(frozen.find_state("fc1_w_momentum"), nullptr);
   EXPECT_NE(frozen.find_state("fc1_w"), nullptr);
-  EXPECT_FALSE(bool(frozen.step.find("cpu_0/fc1_grad"))) << "nothing behind it is trained";
+  EXPECT_FALSE(bool(frozen.step.find("cpu_0/fc1_grad"))) << "no layer below is trained";
   EXPECT_TRUE(bool(all.step.find("cpu_0/fc1_grad")));
   StateValues before = train(frozen, 8, 0, kSmall), after = train(frozen, 8, 3, kSmall);
   EXPECT_TRUE(before.at("cpu_1/fc1_w") == after.at("cpu_1/fc1_w"));

@@ -186,10 +186,10 @@ TEST(Embeddings, ByRowsEqualWholeGradients) {
       verify(rows);
       EXPECT_EQ(count_of(whole, "AllGather"), 0);
       EXPECT_EQ(count_of(rows, "AllGather"), 2);
-      EXPECT_EQ(count_of(rows, "GatherGrad"), replicas) << "only that of the sum";
+      EXPECT_EQ(count_of(rows, "GatherGrad"), replicas) << "only the gradient of the sum";
       const StateValues found = trained(rows, text);
       expect_near(found, trained(whole, text), trial.tolerance);
-      EXPECT_TRUE(found == trained(rows, text)) << "another run, other bits";
+      EXPECT_TRUE(found == trained(rows, text)) << "two runs give different bits";
       EXPECT_TRUE(found == trained(rows, text, {nullptr, true})) << "on devices with queues";
     }
 }

@@ -36,7 +36,7 @@ TEST(ForwardOnly, HasNoGradientsNoUpdatesAndNoReduceButOfCounts) {
   int reduces = 0;
   for (int i = 0; i < padded.step.node_count(); ++i)
     reduces += padded.step.node(i).op()->collective;
-  EXPECT_EQ(reduces, 1) << "of the count of places";
+  EXPECT_EQ(reduces, 1) << "for the count of valid positions";
   // A forward pass has neither Adam's slots nor its count of updates.
   const TrainingModel adam = build_data_parallel_model(all_ops(), small_network("plain").model,
                                                        Adam{}, {.forward_only = true});

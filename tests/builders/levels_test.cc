@@ -51,7 +51,7 @@ TEST(Levels, TheReplicasOfAProcessMeetInNodesOfTheirOwn) {
       } else if (node.type() == "Broadcast") {
         EXPECT_EQ(read_broadcast(node.attributes()), BroadcastPath::any);
       } else if (node.type() == "Copy" || node.type() == "Add") {
-        EXPECT_EQ(node.replica() % 3, 0) << "only the first replicas speak across";
+        EXPECT_EQ(node.replica() % 3, 0) << "only first replicas exchange between processes";
       }
     }
     const Graph one = graph_of("nccl/" + across, 3, 1);

@@ -109,12 +109,12 @@ TEST(LrSchedule, ChangeOfTheRate) {
   LrSchedule s = plain("steps_with_lrs");
   s.steps = {0, 1, 2, 3, 4, 5};
   s.lrs = {0.1, 0.1, 0.02, 0.06, 0, 0};
-  EXPECT_EQ(rate_change(s, 0), 1) << "nothing was before";
+  EXPECT_EQ(rate_change(s, 0), 1) << "no previous rate";
   EXPECT_EQ(rate_change(s, 1), 1);
   EXPECT_NEAR(rate_change(s, 2), 5, 1e-5);
   EXPECT_NEAR(rate_change(s, 3), 3, 1e-5);
   EXPECT_NEAR(rate_change(s, 4), 6e8, 1e3);
-  EXPECT_LE(rate_change(s, 5), 1) << "0 and 0 again";
+  EXPECT_LE(rate_change(s, 5), 1) << "from 0 to 0";
 }
 
 TEST(MomentumCorrection, FollowsJumpsOfTheRateOnly) {
@@ -139,7 +139,7 @@ TEST(MomentumCorrection, FollowsJumpsOfTheRateOnly) {
   EXPECT_EQ(momentum_correction(schedule, 3), 1.F);
   LrSchedule from_nothing{
       .policy = "steps_with_lrs", .steps = {0, 3}, .lrs = {0, 0.1}, .max_iter = 10};
-  EXPECT_EQ(momentum_correction(from_nothing, 3), 1.F) << "no momentum was gathered";
+  EXPECT_EQ(momentum_correction(from_nothing, 3), 1.F) << "the momentum is still 0";
 }
 
 }  // namespace

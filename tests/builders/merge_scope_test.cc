@@ -45,7 +45,7 @@ TEST(MergeScope, HoldsSoManyConsecutiveSums) {
       {"allreduce_0", {"pred_w" + sum, "pred_b" + sum, "fc2_w" + sum, "fc2_b" + sum}},
       {"allreduce_1", {"fc1_w" + sum, "fc1_b" + sum}}};
   EXPECT_EQ(held, expected);
-  EXPECT_TRUE(model.step.find("cpu_1/allreduce_0/fc2_w_grad_sum")) << "within its replica's";
+  EXPECT_TRUE(model.step.find("cpu_1/allreduce_0/fc2_w_grad_sum")) << "within the replica's scope";
 }
 
 TEST(MergeScope, ChangesNoBit) {
@@ -62,7 +62,7 @@ TEST(MergeScope, ChangesNoBit) {
           const TrainingModel scoped = merged(2, replicas, options, precision);
           verify(scoped);
           EXPECT_NE(names_of(scoped), names_of(plain));
-          EXPECT_EQ(without_scopes(names_of(scoped)), names_of(plain)) << "but for their scopes";
+          EXPECT_EQ(without_scopes(names_of(scoped)), names_of(plain)) << "up to scopes";
           EXPECT_EQ(scoped.bucket_plan, plain.bucket_plan);
           EXPECT_TRUE(train(scoped, 8, 3, kSmall) == train(plain, 8, 3, kSmall));
         }

@@ -170,7 +170,7 @@ TEST(Packing, AModelSaysWhatItsPackingDid) {
   EXPECT_TRUE(packing_summary(small_mlp(1)).empty()) << "nothing is summed";
   TrainingModel old = small_mlp(2);
   old.gradients.clear();
-  EXPECT_TRUE(packing_summary(old).empty()) << "a file from before gradients were listed";
+  EXPECT_TRUE(packing_summary(old).empty()) << "an older file without a list of gradients";
   TrainingModel torn = small_mlp(2);
   const std::string lost = torn.gradients.back().name;
   torn.gradients.pop_back();

@@ -74,7 +74,7 @@ TEST(Plan, QueuesComputeWhileGradientsAreReduced) {
       ASSERT_GE(order.first_gradient, 0);
       ASSERT_GT(order.last_gradient, order.first_gradient);
       EXPECT_GT(order.first_wait, order.last_gradient)
-          << "gpu:" << worker << " waits for a reduce amid the gradients, " << packing;
+          << "gpu:" << worker << " waits for a reduce before the last gradient, " << packing;
     }
   }
 }

@@ -90,7 +90,7 @@ TEST(Precision, TrainsLikeFloat32) {
       }
       EXPECT_LT(std::sqrt(apart / size), precision == DType::float16 ? 0.01 : 0.05)
           << state.name << " in " << precision;
-      EXPECT_GT(apart, 0) << "nothing was rounded";
+      EXPECT_GT(apart, 0) << "no value was rounded";
     }
   }
 }

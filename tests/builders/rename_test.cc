@@ -28,7 +28,7 @@ TEST(Rename, ReachesEveryPlaceOfAName) {
   const TrainingModel model = renamed(small_mlp(2), names);
   verify(model);
   EXPECT_EQ(model.states.back().values, (std::vector<std::string>{state.values[0], "W"}));
-  EXPECT_EQ(model.states.back().name, state.name) << "checkpoints know it";
+  EXPECT_EQ(model.states.back().name, state.name) << "checkpoints use the name";
   EXPECT_EQ(model.losses[0].values[0], "L");
   EXPECT_EQ(model.updates[0].value, "U");
   EXPECT_EQ(model.gradients[0].values[1], "G");

@@ -124,7 +124,7 @@ TEST(ResidentLoad, ASweepDependsOnSeedAndEpochAlone) {
   EXPECT_NE(sweep_order(load, 3, 8), order);
   const std::vector<int64_t> first(order.begin(), order.begin() + 30);
   const std::vector<int64_t> others(order.begin() + 30, order.end());
-  EXPECT_EQ(sweep_order(load, 2, 7, 1), others) << "goes on after the first epoch";
+  EXPECT_EQ(sweep_order(load, 2, 7, 1), others) << "continues after the first epoch";
   EXPECT_NE(std::vector<int64_t>(order.begin() + 30, order.begin() + 60), first);
   EXPECT_TRUE(sweep_order(load, 0, 7).empty());
   expect_error([&] { sweep_order(load, -1, 7); }, "a sweep of -1 epochs");

@@ -49,7 +49,7 @@ TEST(NonFinite, NothingIsSkippedWhereNothingIsTrained) {
         small_bn_net(2, {.frozen = {"*"}, .skip_non_finite = true, .precision = precision});
     const StateValues before = train(model, 8, 0, kSmall), after = train(model, 8, 2, kSmall);
     EXPECT_TRUE(before.at("cpu_1/pred_w") == after.at("cpu_1/pred_w"));
-    EXPECT_FALSE(before.at("cpu_1/bn1_rm") == after.at("cpu_1/bn1_rm")) << "statistics go on";
+    EXPECT_FALSE(before.at("cpu_1/bn1_rm") == after.at("cpu_1/bn1_rm")) << "statistics continue";
   }
 }
 
@@ -103,7 +103,7 @@ TEST(NonFinite, DeferredStatisticsStayFinite) {
       if (step == 1) feeds.images().back() = std::numeric_limits<float>::infinity();
       const auto fetched = session.step().run(tensors, session.run_options(step));
       const int64_t skipped = *fetched[fetched.size() - 4].as<int64_t>();
-      EXPECT_EQ(skipped >= 0, step == 2) << "the gradients of step 1 are taken in step 2";
+      EXPECT_EQ(skipped >= 0, step == 2) << "step 2 applies the gradients of step 1";
       const StateValues after = session.save();
       for (const State& state : model.states)
         for (const std::string& name : state.values) {

@@ -96,7 +96,7 @@ StateValues trained(const TrainingModel& model, bool queued) {
 }
 
 TEST(UpdateClasses, AreHeldToNumbersWorkedOutByHand) {
-  EXPECT_NEAR(expected(kParameters[0], false), 0.3517446875, 1e-9) << "worked out on paper";
+  EXPECT_NEAR(expected(kParameters[0], false), 0.3517446875, 1e-9) << "computed by hand";
   for (bool nesterov : {false, true})
     for (int replicas : {1, 2})
       for (bool queued : {false, true}) {  // queues do all updates in one launch

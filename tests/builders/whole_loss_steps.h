@@ -63,7 +63,7 @@ inline std::vector<Losses> losses_of(const ModelFn& network, DataParallelOptions
     Losses losses;
     const auto fetched = session.step().run(feeds.at(step, 0.05F), session.run_options(step));
     const std::vector<float> each = whole_losses(many, fetched);
-    for (const float value : each) EXPECT_EQ(value, each[0]) << "replicas have one number";
+    for (const float value : each) EXPECT_EQ(value, each[0]) << "all replicas have the same value";
     losses.whole = each[0];
     losses.shared = Answers(many, fetched).loss();
     losses.of_one =

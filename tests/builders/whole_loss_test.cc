@@ -76,7 +76,7 @@ TEST(WholeLoss, GoesWithOtherPrecisionsPoliciesAndDevices) {
       EXPECT_NEAR(losses.whole, losses.of_one, 1e-5) << spec;
   }
   for (const Losses& losses : losses_of(network, {}, 2, 24, true))
-    EXPECT_NEAR(losses.whole, losses.of_one, 1e-5) << "devices behind the host's back";
+    EXPECT_NEAR(losses.whole, losses.of_one, 1e-5) << "asynchronous devices";
 }
 
 TEST(WholeLoss, SomeSharesMayBeEmpty) {

@@ -100,11 +100,11 @@ TEST(Loader, SaysWhenTheNextStepNeedsNoWait) {
   const auto data = dataset_named({.size = 20});
   const LabelledImages source(*data, {.batch = 7});
   Loader loader(source, 2);
-  EXPECT_FALSE(loader.is_ready(0)) << "nothing is read before the first step";
+  EXPECT_FALSE(loader.is_ready(0)) << "no reads before the first step";
   for (int64_t step = 4; step < 10; ++step) {
     loader.get(step);
     EXPECT_FALSE(loader.is_ready(step));
-    EXPECT_FALSE(loader.is_ready(step + 2)) << "which get() would restart for";
+    EXPECT_FALSE(loader.is_ready(step + 2)) << "get() would restart the readers";
     while (!loader.is_ready(step + 1)) std::this_thread::yield();
   }
 }
@@ -183,7 +183,7 @@ TEST(Loader, AnUnreadableImageIsAnErrorOfItsBatchAlone) {
   EXPECT_EQ(label(3, 0), 15);
   data.mended = true;
   EXPECT_EQ(label(2, 3), 13);
-  EXPECT_EQ(label(4, 0), 0) << "round and round";
+  EXPECT_EQ(label(4, 0), 0) << "over several epochs";
 }
 
 // Reads nothing of a step until the test lets it.
@@ -204,7 +204,7 @@ TEST(Loader, CountsTheMinibatchesThatStandReady) {
   Slow data;
   const LabelledImages source(data, {.batch = 5, .shuffle = false});
   Loader loader(source, 2);
-  EXPECT_EQ(loader.queue(), 0) << "nothing is read before the first is asked for";
+  EXPECT_EQ(loader.queue(), 0) << "no reads before the first get()";
   const auto waits_for = [&](int64_t queue) {
     while (loader.queue() < queue) std::this_thread::yield();
     EXPECT_EQ(loader.queue(), queue);
@@ -216,7 +216,7 @@ TEST(Loader, CountsTheMinibatchesThatStandReady) {
   data.readable = 20;
   waits_for(2);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(loader.queue(), 2) << "two are read ahead at the most";
+  EXPECT_EQ(loader.queue(), 2) << "at most two steps are read ahead";
   loader.get(1);
   waits_for(2);
 }

@@ -59,7 +59,7 @@ TEST_F(FolderTest, ClassesAreFoldersAndReadingIsAFunctionOfTheDraw) {
     return values;
   };
   EXPECT_EQ(image(*data, 9, 5), image(*data, 9, 5));
-  EXPECT_NE(image(*data, 9, 5), image(*data, 9, 6)) << "another draw is cut otherwise";
+  EXPECT_NE(image(*data, 9, 5), image(*data, 9, 6)) << "another draw has another crop";
   auto held_out = dataset_named(options(true));
   EXPECT_EQ(image(*held_out, 9, 5), image(*held_out, 9, 6)) << "no augmentation";
 }
@@ -204,7 +204,7 @@ TEST_F(FolderTest, WhatIsLeftOutIsCounted) {
   write_png(folder / "train/class_a/picture", gradient_image(30, 40));
   const auto data = dataset_named(options());
   EXPECT_EQ(data->classes(), 3);
-  EXPECT_EQ(data->size(), 25) << "the picture without an ending is one";
+  EXPECT_EQ(data->size(), 25) << "the picture without an extension counts";
   EXPECT_EQ(data->left_out(), "left out of '" + (folder / "train") +
                                   "': 9 files: 3 .tif, 1 without an ending, 1 .txt, 2 beside the "
                                   "folders of classes, 2 in folders below a class");

@@ -115,12 +115,12 @@ TEST_F(MistakesTest, MissTheLargestObjectsFirst) {
   CocoMistakes mistakes = found();
   std::vector<int64_t> missed;
   for (const CocoMistake& mistake : mistakes.missed) missed.push_back(mistake.object);
-  EXPECT_EQ(missed, (std::vector<int64_t>{2, 0, 4})) << "of equals, the first in the file";
+  EXPECT_EQ(missed, (std::vector<int64_t>{2, 0, 4})) << "the first of equals in the file";
   EXPECT_EQ(mistakes.missed[0].image, 1);
   mistakes = found({.least_score = 0.3, .most = 1});
   ASSERT_EQ(mistakes.missed.size(), 1U);
   EXPECT_EQ(mistakes.missed[0].object, 0);
-  EXPECT_EQ(mistakes.count(MistakeKind::missed), 2) << "counts are of all";
+  EXPECT_EQ(mistakes.count(MistakeKind::missed), 2) << "counts include all mistakes";
 }
 
 TEST_F(MistakesTest, AreTheSurestOfEachKind) {

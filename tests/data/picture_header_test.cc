@@ -33,7 +33,8 @@ TEST(PictureHeader, IsWholeWhereverThePictureIs) {
         EXPECT_EQ(header.width, 70);
         ++headers;
       } catch (const Error& error) {
-        EXPECT_EQ(headers, 0U) << "with fewer than " << length << " bytes: " << error.what();
+        EXPECT_EQ(headers, 0U) << "accepted with fewer than " << length
+                               << " bytes: " << error.what();
         expect_error([&] { read_image(folder / "cut"); }, "cut");
       }
     }

@@ -56,7 +56,7 @@ TEST(Scenes, HoldWhatTheyPromise) {
   }
   EXPECT_TRUE(empty >= 10 && empty <= 45) << empty;
   EXPECT_TRUE(crowds >= 40 && crowds <= 110) << crowds;
-  EXPECT_GT(near, 20) << "pairs that overlap";
+  EXPECT_GT(near, 20) << "overlapping pairs";
   for (int count : kinds) EXPECT_GT(count, 500);
 }
 

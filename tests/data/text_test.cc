@@ -147,9 +147,9 @@ TEST(TextBatches, APassReadsTheTextOnceAndEachPassOtherwise) {
   for (int64_t number = 0; number < 2 * rows; ++number)
     passes[number / rows].insert(order.start(number));
   for (const auto& starts : passes) {
-    EXPECT_EQ(static_cast<int64_t>(starts.size()), rows) << "a place is read twice";
+    EXPECT_EQ(static_cast<int64_t>(starts.size()), rows) << "a position is read twice";
     for (auto next = std::next(starts.begin()); next != starts.end(); ++next)
-      EXPECT_LE(*next - *std::prev(next), 50) << "something is left out";
+      EXPECT_LE(*next - *std::prev(next), 50) << "a position is missing";
   }
   EXPECT_NE(passes[0], passes[1]);
   EXPECT_NE(TextOrder({{0, 5001}}, 50, 8).start(0), order.start(0));

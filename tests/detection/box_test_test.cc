@@ -142,7 +142,7 @@ void expect_no_trace(const std::string& devices, const std::vector<KernelTable>&
   const StateValues expected = untested.session.save();
   for (const auto& [name, value] : tested.session.save())
     EXPECT_TRUE(value == expected.at(name)) << name;
-  EXPECT_FALSE(first == expected) << "nothing was trained";
+  EXPECT_FALSE(first == expected) << "no parameter changed";
 }
 
 TEST(BoxTest, LeavesNoTraceInTraining) {

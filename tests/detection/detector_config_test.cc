@@ -77,7 +77,7 @@ TEST_F(DetectorConfigTest, AnErrorIsAboutTheKeysThatDoNotFit) {
     const std::string place = words.empty() ? folder / "x.yaml" + ":5" : "command line";
     try {
       read(more, words);
-      ADD_FAILURE() << "was read";
+      ADD_FAILURE() << "was accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.subject().keys, keys) << error.what();
       EXPECT_EQ(error.subject().place, place);

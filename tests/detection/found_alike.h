@@ -40,7 +40,7 @@ inline void expect_close_boxes(const std::vector<FoundBoxes>& found,
     for (const FoundBox& box : expected[i])
       EXPECT_TRUE(std::any_of(found[i].begin(), found[i].end(),
                               [&](const FoundBox& other) { return close_boxes(box, other); }))
-          << "picture " << i << ": there is no " << text_of(box);
+          << "picture " << i << ": missing " << text_of(box);
   }
 }
 

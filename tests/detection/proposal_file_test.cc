@@ -184,7 +184,7 @@ TEST(ProposalRules, TakeTheBestPlacesThenLeaveOutCrowds) {
   const Chosen boxes{{40, 0, 80, 20}, {0, 0, 20, 20}, {45, 0, 65, 20}, {0, 30, 20, 50}};
   EXPECT_EQ(chosen_of(boxes, {.places = 2}), (Chosen{boxes[0], boxes[1]}));
   EXPECT_EQ(chosen_of(boxes, {.places = 3, .crowd_share = 0.7}), (Chosen{boxes[1]}))
-      << "3/4 of the first and third lie in the crowd";
+      << "3/4 of the first and third are in the crowd";
   EXPECT_EQ(chosen_of(boxes, {.crowd_share = 0.75}), boxes);
   EXPECT_EQ(chosen_of(boxes, {.crowd_share = 0.7, .least_area = 4000}), boxes);
 }

@@ -131,7 +131,7 @@ TEST_P(EmulatedBatchNorm, IsThatOfTheCpu) {
     if (kind.added) operands.push_back(images(6));
     const auto found = gpu.results(norm.forward(), operands);
     expect_near_all(cpu.results(wide.forward(), all_widened(operands)), found);
-    EXPECT_EQ(gpu.results(norm.forward(), operands), found) << "another run, other bits";
+    EXPECT_EQ(gpu.results(norm.forward(), operands), found) << "two runs give different bits";
 
     std::vector<Literal> back{images(7), operands[In::x], operands[In::scale],
                               found[Out::saved_mean], found[Out::saved_variance]};
@@ -139,7 +139,7 @@ TEST_P(EmulatedBatchNorm, IsThatOfTheCpu) {
     const auto gradients = gpu.results(norm.backward(), back);
     auto expected = cpu.results(wide.backward(), all_widened(back));
     expect_near_all(expected, gradients);
-    EXPECT_EQ(gpu.results(norm.backward(), back), gradients) << "another run, other bits";
+    EXPECT_EQ(gpu.results(norm.backward(), back), gradients) << "two runs give different bits";
   }
 }
 

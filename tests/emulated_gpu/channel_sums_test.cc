@@ -98,7 +98,7 @@ TEST_P(EmulatedChannelSums, AreThoseOfTheNumbersInDouble) {
       EXPECT_NEAR(found[0].values<float>()[c], static_cast<float>(total[c]),
                   6e-8 * std::abs(total[c]) + 1e-14 * most[c])
           << c;
-    EXPECT_EQ(gpu.results(sums.node(), sums.operands(x)), found) << "another run, other bits";
+    EXPECT_EQ(gpu.results(sums.node(), sums.operands(x)), found) << "two runs give different bits";
   }
 }
 

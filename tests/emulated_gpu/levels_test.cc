@@ -67,7 +67,7 @@ TEST(ExchangeInLevels, SumsByNcclWithinAProcessAndBroadcastsBack) {
         EXPECT_EQ(count(calls, {"sum", rank, 3, "7 float32"}), times) << rank;
         EXPECT_EQ(count(calls, {"broadcast", rank, 3, bytes}), times) << rank;
       }
-      EXPECT_EQ(static_cast<int>(calls.size()), 6 * times) << "and nothing else";
+      EXPECT_EQ(static_cast<int>(calls.size()), 6 * times) << "no other calls";
     }
 }
 

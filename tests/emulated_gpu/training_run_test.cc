@@ -179,7 +179,7 @@ SOLVER: {BASE_LR: 0.01, MAX_ITER: 6}
     EXPECT_NE(fed_ahead.text.find("train/b/7.png"), std::string::npos) << fed_ahead.text;
     last = std::max(last, fed_ahead.step);
   }
-  EXPECT_GE(last, 1) << "no batch that was read ahead";
+  EXPECT_GE(last, 1) << "no failing batch was read ahead";
 }
 
 TEST_F(EmulatedTraining, ALossThatIsNotFiniteIsSearchedForInTheBatchesOfItsSteps) {

@@ -30,7 +30,7 @@ TEST_P(Replay, TakesItsSeeds) {
     replay(target, join("seed ", number++), seed);
     taken += accepts([&] { target.read(seed); });
   }
-  EXPECT_GT(taken, 0) << "no seed is good";
+  EXPECT_GT(taken, 0) << "no seed is valid";
 }
 
 TEST_P(Replay, WithstandsWhatWasFound) {

@@ -72,7 +72,7 @@ TEST(ErrorSubject, OutlivesAnnotationsAndCopies) {
   });
   EXPECT_STREQ(error.what(), "x.yaml:1: POLICY in outer: GAMMA in inner");
   EXPECT_EQ(error.subject().keys, (Keys{"POLICY", "GAMMA"}));
-  EXPECT_EQ(error.subject().node, "outer") << "the first one of the text";
+  EXPECT_EQ(error.subject().node, "outer") << "the first subject of the text";
   EXPECT_EQ(error.subject().place, "x.yaml:1");
   // As when an exception passes between threads.
   const std::exception_ptr carried = std::make_exception_ptr(error);

@@ -35,7 +35,7 @@ TEST_F(GradientTest, NamesTheGradientAfterTheValue) {
   EXPECT_EQ(graph.name(g.values[0]), "w_grad");
   EXPECT_EQ(graph.name(graph.at("loss_grad")), "loss_grad");
   EXPECT_TRUE(bool(graph.find("y_grad")));
-  EXPECT_FALSE(graph.find("x_grad")) << "nobody asked for it";
+  EXPECT_FALSE(graph.find("x_grad")) << "the gradient is not requested";
 }
 
 TEST_F(GradientTest, AddsOnlyWhatIsNeeded) {

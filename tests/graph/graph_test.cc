@@ -249,10 +249,10 @@ TEST(Placement, EveryValueHasAHome) {
     ReplicaScope replica(graph, 1);
     EXPECT_EQ(home_of(graph, relu(graph, mixed, "on_1")), 1);
   }
-  EXPECT_EQ(home_of(graph, mixed), 1) << "who is on every replica does not count";
+  EXPECT_EQ(home_of(graph, mixed), 1) << "a user on every replica does not count";
   ReplicaScope replica(graph, 2);
   relu(graph, mixed, "on_2");
-  EXPECT_EQ(home_of(graph, mixed), kEveryReplica) << "two replicas use it";
+  EXPECT_EQ(home_of(graph, mixed), kEveryReplica) << "two replicas use the value";
 }
 
 class Postpone : public ::testing::Test {

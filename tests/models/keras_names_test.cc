@@ -99,7 +99,7 @@ Lines missing_in(const TrainingModel& model) {
 TEST(KerasNames, EachOfTensorFlowsHasACounterpartOrOneReason) {
   ASSERT_EQ(tensorflow_names().size(), 2467u);
   const Lines missing = missing_in(keras_names(published_step(2)));
-  EXPECT_EQ(2467 - missing.size(), 1367u) << "have a counterpart";
+  EXPECT_EQ(2467 - missing.size(), 1367u) << "number of names with a counterpart";
   const std::vector<Reason> known = reasons();
   ASSERT_EQ(known.size(), 15u);
   std::vector<int> found(known.size(), 0);
@@ -122,7 +122,7 @@ TEST(KerasNames, EachOfTensorFlowsHasACounterpartOrOneReason) {
       << "sums of deferred gradients keep their names";
   EXPECT_EQ(std::count_if(alone.begin(), alone.end(), is_sum_over_processes), 214);
   std::erase_if(alone, is_sum_over_processes);
-  EXPECT_EQ(alone, missing) << "one replica lacks the same names and those of its sums";
+  EXPECT_EQ(alone, missing) << "one replica also lacks the names of sums";
 }
 
 // The name without its layer and number.

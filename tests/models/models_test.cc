@@ -114,7 +114,7 @@ TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
   std::map<std::string, int> place;  // of each parameter's update in our step
   for (int i = 0; i < model.step.node_count(); ++i) {
     Node node = model.step.node(i);
-    EXPECT_NE(node.type(), "AllReduce") << "one replica needs none";
+    EXPECT_NE(node.type(), "AllReduce") << "one replica needs no exchange";
     if (node.type() == "MomentumSGDUpdate")
       place.emplace(node.name(), static_cast<int>(place.size()));
   }

@@ -156,7 +156,7 @@ TEST_F(Amx, WritesZeroToPaddingBesideWhatIsNotFinite) {
   for (std::vector<float>* const values : {&one.convolution().x, &one.convolution().dy})
     std::fill(values->begin(), values->end(), INFINITY);
   for (const Pass pass : {Pass::forward, Pass::grad_x})
-    EXPECT_FALSE(std::isfinite(one.run(pass, one.request(pass, 1))[7])) << "where it is seen";
+    EXPECT_FALSE(std::isfinite(one.run(pass, one.request(pass, 1))[7])) << "where the NaN is read";
 }
 
 // Filters have the preferred layout row-major if pairs of blocks do not divide their channels.

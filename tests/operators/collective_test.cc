@@ -58,7 +58,7 @@ class Replicas {
       for (const Tensor& tensor : executor->fetches())
         fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
       if (again > 0) {
-        EXPECT_EQ(results, fetched) << "another run, another result";
+        EXPECT_EQ(results, fetched) << "two runs give different results";
       }
       results = std::move(fetched);
     }

@@ -219,7 +219,7 @@ TEST_F(Columns, AreForChannelsThatFillNoBlocks) {
     EXPECT_EQ(chosen(1, 20, pass), "columns");
     EXPECT_EQ(chosen(3, 64, pass), "oneDNN");
     EXPECT_EQ(chosen(64, 12, pass), "oneDNN");
-    EXPECT_EQ(chosen(500, 500, pass), "oneDNN") << "little of their blocks is padding";
+    EXPECT_EQ(chosen(500, 500, pass), "oneDNN") << "their blocks have little padding";
     EXPECT_EQ(chosen(20, 50, pass, 2), pass == Pass::grad_x ? "columns" : "oneDNN");
   }
 }

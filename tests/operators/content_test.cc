@@ -30,8 +30,8 @@ TEST(OpenSize, IsASumOfProductsHoweverItIsWritten) {
   EXPECT_EQ(sum("N", "-1*N"), "[0]");
   EXPECT_EQ(product("N + 1", "M"), "[M*N + M]");
   EXPECT_EQ(product("N*2", 3), "[6*N]");
-  EXPECT_EQ(product("a-b", 2), "[2*a-b]") << "a name, not a difference";
-  EXPECT_EQ(product("floor(s0/2 + 1)", 2), "[2*floor(s0/2 + 1)]") << "a name too";
+  EXPECT_EQ(product("a-b", 2), "[2*a-b]") << "a symbol, not a difference";
+  EXPECT_EQ(product("floor(s0/2 + 1)", 2), "[2*floor(s0/2 + 1)]") << "also a symbol";
   EXPECT_FALSE(OpenSize::of(Dim("?")));
 }
 
@@ -162,7 +162,7 @@ TEST_F(Content, WhatIsNotKnownHasAtLeastItsRank) {
   EXPECT_EQ(shape(node("Reshape", {x, to})), "[?,?]");
   Value one = node("Gather", {to, scalar(0)}, {{"axis", int64_t{0}}});
   EXPECT_EQ(shape(node("Reshape", {x, vector({size(x, 0), one, scalar(4)})})), "[N,28,4]")
-      << "the count says it";
+      << "the count determines the size";
   Value batch = size(x, 0);
   expect_error(
       [&] {

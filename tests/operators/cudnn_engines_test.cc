@@ -142,7 +142,7 @@ TEST_P(CudnnEnginesOf, AnEngineIsFoundByItsName) {
     EXPECT_EQ(engine->does.bias, !engine->leaves_epilogue);
     whole += !engine->leaves_epilogue;
   }
-  EXPECT_GT(names.size(), 20u) << "knobs tell the configurations of an engine apart";
+  EXPECT_GT(names.size(), 20u) << "knobs distinguish the configurations of an engine";
   EXPECT_GT(whole, 0);
   EXPECT_EQ(engines.named("9999:1=2"), nullptr);
   // A second request offers the same engines in the same order.

@@ -94,7 +94,7 @@ TEST(Dropout, IsAFunctionOfSeedStepAndNode) {
   EXPECT_NE(first[0], draw(2, 5, 1)[0]) << "seed";
   EXPECT_NE(first[0], draw(1, 6, 1)[0]) << "step";
   EXPECT_NE(first[0], first[1]) << "node";
-  EXPECT_EQ(first[0], first[2]) << "the gradient draws what the forward pass drew";
+  EXPECT_EQ(first[0], first[2]) << "the gradient's mask equals the forward pass's";
 }
 
 }  // namespace

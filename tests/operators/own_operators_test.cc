@@ -26,7 +26,7 @@ TEST_P(OwnOperators, AreTakenWithAnOpenBatch) {
   OpCase open = GetParam();
   open.symbolic_batch = true;
   if (open.type == "WeightedSum" || open.type.find("Update") != std::string::npos)
-    GTEST_SKIP() << "of parameters, whose sizes are known";
+    GTEST_SKIP() << "the operands are parameters, with known sizes";
   build(open);
 }
 

@@ -124,7 +124,7 @@ TEST(Allocation, CountingElementsMakesNone) {
   const int64_t count = element_count(dims);
   counting = false;
   EXPECT_EQ(count, 120'000'000'000'000'000);
-  EXPECT_EQ(ours, 0) << "texts of errors that did not happen";
+  EXPECT_EQ(ours, 0) << "texts of errors that did not occur";
 }
 
 TEST(Allocation, AStepOfLenetMakesNone) {

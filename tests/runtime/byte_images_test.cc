@@ -139,7 +139,7 @@ TEST(ByteImages, AreNormalisedInOnePass) {
       EXPECT_EQ(bytes["ByteTable"], 2) << "of each replica";
       EXPECT_EQ(bytes["Mul"], floats["Mul"]);
       EXPECT_EQ(bytes["Sub"], floats["Sub"]);
-      EXPECT_LE(bytes["Cast"], floats["Cast"]) << "the images of 16 bits are not cast";
+      EXPECT_LE(bytes["Cast"], floats["Cast"]) << "16-bit images need no cast";
     }
 }
 

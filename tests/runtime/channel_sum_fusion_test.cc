@@ -64,7 +64,7 @@ TEST(ChannelSumFusion, GivesTheBitsOfSingleNodes) {
                 single = stepped(precision, replicas, threads, false, layouts);
         EXPECT_TRUE(fused.state == single.state);
         EXPECT_EQ(fused.steps["ChannelSums"], 5 * replicas) << fused.plan;
-        EXPECT_EQ(fused.steps["ReduceSum"], replicas) << "of the loss's gradient, in float32";
+        EXPECT_EQ(fused.steps["ReduceSum"], replicas) << "the loss's gradient is in float32";
         EXPECT_EQ(single.steps["ChannelSums"], 0);
         EXPECT_EQ(single.steps["ReduceSum"], 6 * replicas);
         EXPECT_LE(fused.steps["Reorder"], single.steps["Reorder"]);

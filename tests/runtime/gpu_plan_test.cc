@@ -128,7 +128,8 @@ TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
     for (const PlanStep& step : plan.steps) {
       reorders += step.type == "Reorder";
       additions += step.type == "FusedConvGradX";
-      EXPECT_NE(step.type, "Sum") << step.name << ": gradients meet where they are written";
+      EXPECT_NE(step.type, "Sum") << step.name
+                                  << ": gradients are added in the kernel that writes them";
       convolutions += step.type == (precision == DType::float32 ? "Conv" : "FusedConv");
       EXPECT_EQ(step.kernel->describe().find("on the host"), std::string::npos) << step.name;
     }
@@ -267,7 +268,7 @@ TEST(GpuPlan, OfMobileNetStaysNarrow) {
     casts += step.type == "Cast";
     reorders += step.type == "Reorder";
   }
-  EXPECT_LE(casts, 5) << "parameters are cast by one node, their gradients by none";
+  EXPECT_LE(casts, 5) << "one node casts parameters, no node casts gradients";
   EXPECT_LE(reorders, 2);  // around the classifier
 }
 

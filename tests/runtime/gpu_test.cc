@@ -69,7 +69,7 @@ void expect_like_the_cpu(const Training& run, int replicas, double tolerance) {
       EXPECT_LT(apart(on_cpu.at(state.values[0]), on_gpu.at(state.values[0])), tolerance)
           << state.name << ", " << replicas << " replicas";
     }
-  EXPECT_TRUE(trained(run, devices) == on_gpu) << "another run, other bits";
+  EXPECT_TRUE(trained(run, devices) == on_gpu) << "two runs give different bits";
 }
 
 // Two replicas on 16 bits differ by no more than each may differ from float32 (`wide`). The limit
@@ -245,7 +245,8 @@ TEST_F(Gpu, SeveralTrainAlike) {
           EXPECT_LT(apart(on_cpu.at(state.values[0]), on_gpus.at(state.values[0])), 1e-4)
               << spec << " " << devices << " " << state.name;
         }
-      EXPECT_TRUE(trained({model, {1, 6, 6}}, devices) == on_gpus) << "another run, other bits";
+      EXPECT_TRUE(trained({model, {1, 6, 6}}, devices) == on_gpus)
+          << "two runs give different bits";
     }
   }
 }

@@ -94,7 +94,7 @@ TEST(ImageSizes, ShareTheMemoryOfTheLargest) {
     sizes.step(size).run(sizes.feeds[size]->at(0, 0.05F), sizes.session.run_options(size));
   }
   EXPECT_EQ(sizes.session.step().arena_bytes(), largest);
-  EXPECT_LT(3 * largest, sum) << "sizes too unlike to show anything";
+  EXPECT_LT(3 * largest, sum) << "the sizes differ too much for this test";
 }
 
 TEST(ImageSizes, PredictWithOneState) {

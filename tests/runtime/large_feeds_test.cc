@@ -118,11 +118,11 @@ TEST(FedAhead, IsOnlyForARunThatSaysSo) {
   const float of_batch = loss(batch, false), of_other = loss(other, false);
   ASSERT_NE(of_batch, of_other);
   session.step().feed_ahead(other.feeds.tensors());
-  EXPECT_EQ(loss(batch, false), of_batch) << "sent for nothing";
-  EXPECT_EQ(loss(batch, true), of_batch) << "said for nothing: what was sent is forgotten";
+  EXPECT_EQ(loss(batch, false), of_batch) << "sent but not used";
+  EXPECT_EQ(loss(batch, true), of_batch) << "flag without a batch sent: older batches are dropped";
   session.step().feed_ahead(batch.feeds.tensors());
   session.step().feed_ahead(other.feeds.tensors());
-  EXPECT_EQ(loss(other, true), of_other) << "the last one counts";
+  EXPECT_EQ(loss(other, true), of_other) << "the last batch counts";
 }
 
 TEST(FedAhead, OfAnotherShapeOrTypeIsRefusedOrHasNoEffect) {

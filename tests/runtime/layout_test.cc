@@ -142,7 +142,7 @@ TEST(Layout, SpreadsTheGradientOfAMeanOverBlocks) {
     }
     if (step.type == "GlobalAveragePoolGrad") spread = made.layout.block();
   }
-  EXPECT_EQ(spread > 1, reorders > 0) << "a processor may wish for no blocks\n" << text_of(plan);
+  EXPECT_EQ(spread > 1, reorders > 0) << "a processor may prefer no blocks\n" << text_of(plan);
 }
 
 // A bias's gradient: sums by channel have the bits of the row-major tensor's sums.

@@ -269,10 +269,10 @@ TEST_F(NeighboursTest, AsManyTeamsOfOneThreadAsCoresKeepToThemWhileAlone) {
   };
   EXPECT_EQ(kept(), 0);
   looks.add(0);
-  EXPECT_EQ(kept(), 0) << "the first look judges nothing";
+  EXPECT_EQ(kept(), 0) << "the first sample has no result";
   looks.add(1);
   EXPECT_EQ(kept(), all_kept);
-  EXPECT_TRUE(neighbours.manner_of(cores).cores.empty()) << "it does not compute";
+  EXPECT_TRUE(neighbours.manner_of(cores).cores.empty()) << "the thread does not compute";
   looks.add(30);
   EXPECT_EQ(neighbours.there(), cores > 1);
   EXPECT_EQ(kept(), 0);

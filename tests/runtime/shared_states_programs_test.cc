@@ -100,7 +100,7 @@ TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
         halve->run({}, {});
         if (step == 1) moves = training->session.state().moves();
       }
-      EXPECT_EQ(training->session.state().moves(), moves) << "no plan is made anew in each turn";
+      EXPECT_EQ(training->session.state().moves(), moves) << "no plan is rebuilt in each round";
     }
     EXPECT_EQ(shared.are_one("pred_w_momentum"), changed == 2);
     EXPECT_EQ(shared.are_one("pred_w"), changed == 2) << "its update reads the momentum";

@@ -135,7 +135,7 @@ std::vector<std::size_t> updated_bytes(const Plan& plan) {
       const Slot& made = plan.slots[static_cast<std::size_t>(slot)];
       if (made.lives != Lives::in_state || made.index >= static_cast<int>(plan.session_states()))
         continue;
-      EXPECT_TRUE(seen.insert(made.index).second) << made.name << " is made twice";
+      EXPECT_TRUE(seen.insert(made.index).second) << made.name << " is computed twice";
       bytes[static_cast<std::size_t>(step.worker)] += made.desc.bytes();
     }
   return bytes;

@@ -271,7 +271,7 @@ TEST_F(StateLayouts, AreSharedByAllPlans) {
   EXPECT_TRUE(tiles.session.save() == plain.session.save());
   tiles.session.initialise();
   plain.session.initialise();
-  EXPECT_TRUE(tiles.session.save() == plain.session.save()) << "drawn anew into tiles";
+  EXPECT_TRUE(tiles.session.save() == plain.session.save()) << "initialised again, in tiles";
 }
 
 // A fetched state stays row-major.

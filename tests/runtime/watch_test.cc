@@ -43,7 +43,7 @@ TEST(Watch, AnErrorOfAProcessIsNoLoss) {
   EXPECT_EQ(told.text,
             "step 0: cannot exchange 'sums' with rank 1 (host b, process 12), because rank 1 (host "
             "b, process 12) gave up: its disk is full");
-  EXPECT_FALSE(told_by(pair.second, 0).is_loss) << "all end with the first reason";
+  EXPECT_FALSE(told_by(pair.second, 0).is_loss) << "all processes end with the first reason";
 }
 
 TEST(Watch, ALossIsOneWhateverItsTextSays) {

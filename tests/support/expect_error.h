@@ -17,7 +17,7 @@ void expect_error(const Act& act, const Parts&... parts) {
   } catch (const Error& error) {
     const std::string text = error.what();
     for (const std::string& part : {std::string(parts)...})
-      EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
+      EXPECT_NE(text.find(part), std::string::npos) << "missing '" << part << "' in: " << text;
     return;
   }
   ADD_FAILURE() << "nothing was thrown";

@@ -54,7 +54,7 @@ FoldedPrediction predicted_by(const FoldNet& net, const FoldWay& way) {
     const Tensor y = executor->fetches()[0];
     std::vector<float> values(y.as<float>(), y.as<float>() + y.count());
     if (run > 0) {
-      EXPECT_EQ(values, result.y) << "a prediction changes the next one";
+      EXPECT_EQ(values, result.y) << "a prediction changes the next prediction";
     }
     result.y = std::move(values);
   }

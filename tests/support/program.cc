@@ -93,7 +93,7 @@ void expect_refused(const Outcome& outcome, const std::vector<std::string>& part
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   for (const std::string& part : parts)
     EXPECT_NE(outcome.err.find(part), std::string::npos)
-        << "no '" << part << "' in: " << outcome.err;
+        << "missing '" << part << "' in: " << outcome.err;
 }
 
 }  // namespace lockstep::testing

@@ -95,7 +95,7 @@ std::vector<std::vector<float>> sums_of(const TrainingModel& part, const SumRun&
     for (const Tensor& tensor : session.step().run(feeds, session.run_options(0)))
       fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
     if (time > 0) {
-      EXPECT_EQ(results, fetched) << "another run, another sum";
+      EXPECT_EQ(results, fetched) << "two runs give different sums";
     }
     results = std::move(fetched);
   }

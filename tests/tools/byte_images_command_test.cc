@@ -97,7 +97,7 @@ TEST_F(BytesCommand, TrainsTheNetworkOfAFile) {
         "SOLVER.MAX_ITER", "5", "DATA.BYTES", bytes, "MODEL.ONNX", folder / (file + "/model.onnx")};
   };
   const StateValues fed_floats = trained("a", from("floats", "false"));
-  EXPECT_TRUE(fed_floats == trained("b", from("floats", "true"))) << "nodes in front of the file's";
+  EXPECT_TRUE(fed_floats == trained("b", from("floats", "true"))) << "nodes before the file's";
   EXPECT_TRUE(fed_floats == trained("c", from("bytes", "true"))) << "the file's own nodes";
   EXPECT_EQ(input_of("c"), DType::uint8);
   expect_refused(train("d", from("bytes", "false")), {"model.onnx", "uint8", "DATA.BYTES true"});

@@ -156,12 +156,12 @@ TEST_F(CommandTest, TrainWritesTensorBoardEvents) {
     EXPECT_EQ(checksum, ((crc >> 15) | (crc << 17)) + 0xA282EAD8U);
     at += 16 + length;
   }
-  EXPECT_EQ(frames, 1 + 12 * 4 + 2 + 3) << "scalars, then how the run began, ended, and pictures";
+  EXPECT_EQ(frames, 1 + 12 * 4 + 2 + 3) << "scalars, then the start, the end, and pictures";
   for (const char* part :
        {"brain.Event:2", "test/pictures", "\x89PNG", "_hparams_/session_start_info",
         "SOLVER.BASE_LR", "_hparams_/session_end_info"})
     EXPECT_NE(events.find(part), std::string::npos) << part;
-  EXPECT_EQ(events.find("SOLVER.NESTEROV"), std::string::npos) << "it is as it is by default";
+  EXPECT_EQ(events.find("SOLVER.NESTEROV"), std::string::npos) << "equal to the default";
 }
 
 TEST_F(CommandTest, TwoRunsGiveTheSameBits) {

@@ -19,7 +19,7 @@ TEST(CoresApart, AreSomeNanosecondsFromEachOther) {
   EXPECT_LT(seconds.value_or(1e-6), 1e-3);
   cpu_set_t after;
   ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
-  EXPECT_TRUE(CPU_EQUAL(&usable, &after)) << "the caller stays where it may run";
+  EXPECT_TRUE(CPU_EQUAL(&usable, &after)) << "the caller keeps its set of cores";
 }
 
 TEST(CoresApart, AreNotMeasuredWithOneCore) {

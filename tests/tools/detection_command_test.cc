@@ -40,7 +40,7 @@ TEST_F(DetectorCommand, KilledFiveTimesAndResumedItGivesTheSameBits) {
   for (int tries = 0; kills < 5 && tries < 12; ++tries)
     kills += run_lockstep(words("train", "killed", more), {.kill_after_ms = 300 + 60 * tries})
                  .exit_code == 137;
-  EXPECT_EQ(kills, 5) << "it was over before it could be killed";
+  EXPECT_EQ(kills, 5) << "the run ended before it could be killed";
   expect_trained("killed", more);
   EXPECT_TRUE(checkpoint("killed") == checkpoint("whole"));
 }
@@ -257,7 +257,7 @@ TEST_F(DetectorCommand, ACheckpointWithTheFormerDigestGoesOnWithANote) {
   longer[longer.size() - 2] = "5";
   const Outcome again = run("train", "run", longer);
   ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(again.out.find("not known"), std::string::npos) << "said once";
+  EXPECT_EQ(again.out.find("not known"), std::string::npos) << "printed once";
 }
 
 TEST_F(DetectorCommand, PolygonsThatAreLeftOutAreCounted) {

@@ -35,7 +35,7 @@ TEST_F(DetectorCommand, InferReplacesItsOwnFilesOnly) {
     expect_refused(infer("photos"), {"--out: '" + path, "' would be overwritten, but is not a file",
                                      "choose an empty folder"});
     EXPECT_EQ(read_file(path), "my own");
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "photos"), {}), 3) << "wrote some";
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "photos"), {}), 3) << "wrote a file";
     fs::remove(path);
   }
   // A link in the folder points to the user's file.
@@ -76,7 +76,7 @@ TEST_F(DetectorCommand, ATestKeepsTheAnnotationsThatItReads) {
     expect_refused(test("mine", path, "D"),
                    {"--out: writing '", path, "' would overwrite '", path, "choose another name"});
     EXPECT_TRUE(read_file(folder_ / path) == truth);
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "D"), {}), 1) << "wrote another";
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "D"), {}), 1) << "wrote another file";
     // Results in another folder are unaffected.
     for (int i = 0; i < 2; ++i) EXPECT_EQ(test("mine", path, "E").exit_code, 0);
     EXPECT_TRUE(read_file(folder_ / path) == truth);

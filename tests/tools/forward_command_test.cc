@@ -56,7 +56,7 @@ TEST_F(ForwardCommand, InspectAndPlanReadSuchAFile) {
   EXPECT_EQ(planned.exit_code, 0) << planned.err;
   EXPECT_NE(planned.out.find("cpu_1/loss"), std::string::npos) << planned.out;
   EXPECT_NE(planned.out.find("8 states of 2 replicas: one for all\n"), std::string::npos)
-      << "nothing is updated: " << planned.out;
+      << "no updates: " << planned.out;
   const auto buckets = [](std::vector<std::string> words) {
     words.insert(words.begin(), "inspect");
     words.insert(words.end(), {"--format", "buckets"});

@@ -22,7 +22,7 @@ TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
   EXPECT_NE(four.out.find("[0] mlp on 4 processes of 1 x cpu"), std::string::npos) << four.out;
   EXPECT_NE(four.out.find("held-out accuracy"), std::string::npos);
   EXPECT_NE(four.out.find("[0] iter    151  learning rate 0.02 -> 0.002"), std::string::npos);
-  EXPECT_EQ(four.out.find("[1]"), std::string::npos) << "rank 0 speaks for all";
+  EXPECT_EQ(four.out.find("[1]"), std::string::npos) << "only rank 0 prints";
   // With one replica per process, sums have the same order as in a single process.
   ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4"})).exit_code, 0);
   EXPECT_EQ(weights("four"), weights("one"));

@@ -29,8 +29,8 @@ class MemoryLimits : public TrainingCommand {
       EXPECT_EQ(outcome.err.find("internal error"), std::string::npos) << outcome.err;
       refused += outcome.exit_code == 2;
     }
-    EXPECT_GT(refused, 0) << "no limit was tight";
-    EXPECT_LT(refused, static_cast<int>(limits.size())) << "no run had room";
+    EXPECT_GT(refused, 0) << "no limit was too tight";
+    EXPECT_LT(refused, static_cast<int>(limits.size())) << "no limit sufficed";
   }
 };
 

@@ -60,7 +60,7 @@ class OnnxCommand : public ::testing::Test {
   }
   void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
     testing::expect_refused(outcome, parts);
-    EXPECT_FALSE(fs::exists(folder / "out")) << "something was written";
+    EXPECT_FALSE(fs::exists(folder / "out")) << "a file was written";
   }
   TemporaryFolder folder;
 };

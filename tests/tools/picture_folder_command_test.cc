@@ -75,7 +75,7 @@ class PictureFolderCommand : public ::testing::Test {
   }
   static void expect_says(const std::string& text, const std::vector<std::string>& parts) {
     for (const std::string& part : parts)
-      EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
+      EXPECT_NE(text.find(part), std::string::npos) << "missing '" << part << "' in: " << text;
   }
 
   TemporaryFolder folder_;

@@ -68,7 +68,7 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
       << narrow;
   const std::string without = planned("float16", {});
   EXPECT_EQ(without.find("why"), std::string::npos);
-  EXPECT_EQ(narrow.substr(0, without.size()), without) << "reasons come behind the plan";
+  EXPECT_EQ(narrow.substr(0, without.size()), without) << "reasons follow the plan";
   // LeNet's channels do not fill blocks, so its plan has the second candidate of each bias's
   // gradient, and some convolutions use im2col. Its windows are too large for Winograd's method.
   std::istringstream wide(planned("float32", {"--why"}));

@@ -70,7 +70,7 @@ class SamePictures : public ::testing::Test {
     EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
     for (const std::string& part : parts)
       EXPECT_NE((outcome.out + outcome.err).find(part), std::string::npos)
-          << "no '" << part << "' in: " << outcome.out << outcome.err;
+          << "missing '" << part << "' in: " << outcome.out << outcome.err;
   }
 
   TemporaryFolder folder_;

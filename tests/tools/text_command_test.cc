@@ -97,7 +97,7 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
   const double bits = value_of(tested, "test_bits_per_character");
   EXPECT_NEAR(bits, value_of(tested, "test_loss") / std::log(2.0), 1e-9);
   EXPECT_NEAR(value_of(tested, "test_perplexity"), std::exp2(bits), 1e-6);
-  EXPECT_LT(bits, 0.9 * std::log2(20)) << "has learnt nothing: there are some 20 characters";
+  EXPECT_LT(bits, 0.9 * std::log2(20)) << "no better than chance over some 20 characters";
   const std::string events = [&] {
     for (const auto& entry : std::filesystem::directory_iterator(folder / "run"))
       if (entry.path().filename().string().find("tfevents") != std::string::npos)
@@ -136,7 +136,7 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
   EXPECT_EQ(
       nlohmann::json::parse(read("seen/predictions.json"))[0].at("text").get<std::string>().size(),
       50U);
-  EXPECT_EQ(infer(folder / "run").out, continued.out) << "a run is its trained network";
+  EXPECT_EQ(infer(folder / "run").out, continued.out) << "a run stands for its network";
   EXPECT_NE(infer(folder / "run", {"--seed", "2"}).out, continued.out);
   EXPECT_EQ(infer(folder / "run", {"--temperature", "0", "--seed", "2"}).out,
             infer(folder / "run", {"--temperature", "0"}).out);
@@ -323,7 +323,7 @@ TEST(WittenBell, AgreesWithCountsByHand) {
   EXPECT_NEAR(model.probability("", 'd'), alone(0), 1e-12);
   EXPECT_NEAR(model.probability("xa", 'b'), (1 + 2 * alone(1)) / 4, 1e-12);
   EXPECT_NEAR(model.probability("b", 'c'), (0 + 1 * alone(1)) / 2, 1e-12);
-  EXPECT_NEAR(model.probability("c", 'a'), alone(2), 1e-12) << "nothing followed c";
+  EXPECT_NEAR(model.probability("c", 'a'), alone(2), 1e-12) << "no character followed c";
   double sum = 0;
   for (char next : {'a', 'b', 'c', 'd'}) sum += model.probability("a", next);
   EXPECT_NEAR(sum, 1, 1e-12);

@@ -47,7 +47,7 @@ TEST_F(UnfinishedRun, OfAKilledStartWithFilesIsTakenByTheNextToo) {
   write_file(killed / ".lock", "1\n");
   ASSERT_EQ(quick("run").exit_code, 0);
   EXPECT_TRUE(fs::exists(killed / "model.onnx"));
-  EXPECT_FALSE(fs::exists(killed / events)) << "of the start before";
+  EXPECT_FALSE(fs::exists(killed / events)) << "left by the earlier start";
   EXPECT_FALSE(fs::exists(folder / "run.3"));
   // The same files without a lock belong to the user.
   fs::create_directories(folder / "run.3");
