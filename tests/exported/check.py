@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step of each network in files/, on 1 and 2 replicas, against PyTorch's in float64.
+"""Compares one step of each network in files/, on 1 and 2 replicas, with PyTorch's in float64.
 
     check.py LOCKSTEP WORK      Exit code 77: no numpy.
 """

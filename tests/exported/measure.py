@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sixteen networks, both exporters of the newest PyTorch, an open batch, 1 and 2 replicas: one step
-of Lockstep against PyTorch's. Prints the two tables of docs/bring_your_own.md.
+"""Compares one step of Lockstep with PyTorch's for sixteen networks, both exporters of the newest PyTorch,
+a symbolic batch, and 1 and 2 replicas. Prints the two tables of docs/bring_your_own.md.
 
     measure.py LOCKSTEP FOLDER small|full [NETWORK...]
 
-Default export: the exporter's defaults, PyTorch in eval mode, and of the parameters those whose name
-and value the file kept. Training export: as docs/bring_your_own.md prints it, PyTorch in training
-mode, all parameters. A difference is the largest of a gradient over the largest of that gradient (or
-a hundredth of the largest of all: what almost cancels is no more exact than its parts), against
-PyTorch in float64. What PyTorch's own float32 reaches stands beside it, and, where we are further off
-than that, how far the exact gradient itself moves when parameters and pixels do by a millionth: a deep
-network has values so near the corner of a ReLU that float32, whatever its order of sums, may put them on
-the other side.
+Default export: the exporter's defaults, PyTorch in eval mode, and the parameters that keep their name
+and value in the file. Training export: as docs/bring_your_own.md prints it, PyTorch in training mode,
+all parameters. A difference is the largest error of a gradient relative to PyTorch in float64, divided
+by the gradient's largest element (or by a hundredth of the largest of all gradients: a gradient that
+almost cancels is only as exact as its terms). The table also has the difference of PyTorch's float32.
+If Lockstep's is larger, it has the change of the exact gradient when parameters and pixels move by a
+millionth: in a deep network, some values are so near the corner of a ReLU that float32, in any order of
+sums, may put them on the other side.
 """
 import copy
 import os
@@ -46,7 +46,7 @@ def export(model, data, path, exporter, training):
 
 
 def gradients(model, data, target, shards, kind):
-    """Loss and gradients; each shard has its own batch norm."""
+    """The loss and gradients; each shard has its own batch norm."""
     net = copy.deepcopy(model).to(kind)
     total = 0.0
     for x, y in zip(data.chunk(shards), target.chunk(shards)):
@@ -57,7 +57,7 @@ def gradients(model, data, target, shards, kind):
 
 
 class Reference:
-    """PyTorch's step, computed when it is first asked for: it is the same for both exporters."""
+    """PyTorch's step, computed on first use and cached for both exporters."""
 
     def __init__(self, model, data, target):
         self.model, self.data, self.target = model, data, target
@@ -71,7 +71,7 @@ class Reference:
         return self.known[shards]
 
     def moved(self, shards):
-        """The exact gradients of neighbours."""
+        """The exact gradients at neighbouring parameters and pixels."""
         if ("moved", shards) not in self.known:
             self.known["moved", shards] = [self.neighbour(shards) for _ in range(NEIGHBOURS)]
         return self.known["moved", shards]
@@ -93,7 +93,7 @@ def difference(ours, theirs, largest):
 
 
 def kept_parameters(model, path):
-    """The names of those that the file holds as they are."""
+    """The names of the parameters that the file has unchanged."""
     file = onnx.load(path)
     held = {t.name: t for t in file.graph.initializer}
     return {name for name, p in model.named_parameters()
@@ -114,7 +114,7 @@ def step(lockstep, folder, replicas, training):
 
 
 def judge(lockstep, folder, reference, exporter, training):
-    """One cell for each number of replicas, and whether they hold."""
+    """One cell for each number of replicas, and True if all are within the limits."""
     os.makedirs(f"{folder}/in", exist_ok=True)
     model, data, target = reference.model, reference.data, reference.target
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sixteen networks as people train them, each in full and small enough for a file of 200 KB.
+"""Sixteen common networks, each in full size and small enough for a file of 200 KB.
 
-The small ones are the same classes with fewer and narrower layers. Dropout and stochastic depth are
-0, so that a step can be compared with PyTorch's.
+The small networks are the same classes with fewer and narrower layers. Dropout and stochastic depth
+are 0, so that a step can be compared with PyTorch's.
 """
 import functools
 
@@ -16,7 +16,7 @@ from torchvision.ops import StochasticDepth
 
 
 class WithLoss(nn.Module):
-    """A network and its loss in one graph, so that the file holds both."""
+    """A network and its loss in one graph, so that the file has both."""
 
     def __init__(self, net):
         super().__init__()
@@ -27,7 +27,7 @@ class WithLoss(nn.Module):
 
 
 def perturbed(model):
-    """No two parameters alike: exporters merge those that are equal, such as fresh biases."""
+    """Makes all parameters different, since exporters merge equal parameters, such as initial biases."""
     with torch.no_grad():
         for p in model.parameters():
             p.add_(torch.randn_like(p) * 0.02)
@@ -91,7 +91,7 @@ class SmallSqueezeNet(nn.Module):
 
 
 class UNet(nn.Module):
-    """Two convolutions a level, down by max pooling, up by transposed convolutions; a class for every
+    """Two convolutions per level, down by max pooling, up by transposed convolutions; a class for every
     pixel."""
 
     def __init__(self, widths, classes=4):
@@ -137,7 +137,7 @@ class Encoder(nn.Module):
 
 
 class LstmClassifier(nn.Module):
-    """Two layers in both directions over embedded tokens; what they end with decides."""
+    """Two layers in both directions over embedded tokens; classifies the last states."""
 
     def __init__(self, tokens, width, hidden):
         super().__init__()
@@ -151,7 +151,7 @@ class LstmClassifier(nn.Module):
 
 
 class GruLanguageModel(nn.Module):
-    """Scores of the next token at every place."""
+    """Scores of the next token at every position."""
 
     def __init__(self, tokens, width, hidden):
         super().__init__()
@@ -262,7 +262,7 @@ def tokens(vocabulary, length, batch):
 
 
 def text(vocabulary, length, batch):
-    """Sentences, and the same a token later."""
+    """Sentences, and the sentences shifted by one token."""
     words = torch.randint(0, vocabulary, (batch, length + 1))
     return words[:, :-1].contiguous(), words[:, 1:].contiguous()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a gradient to compare with: its length, and its product with a random vector."""
+"""The summary of a gradient for comparisons: its length, and its product with a random vector."""
 import zlib
 
 import numpy as np
@@ -12,6 +12,6 @@ def summary(name, gradient):
 
 
 def difference(ours, theirs, longest):
-    """Of two summaries, over the length; over a hundredth of the longest where that is more: what
-    almost cancels (a bias before batch norm) is no more exact than its parts."""
+    """The difference of two summaries, divided by the length or, if larger, a hundredth of the longest: a
+    gradient that almost cancels (a bias before batch norm) is only as exact as its terms."""
     return max(abs(a - b) for a, b in zip(ours, theirs)) / max(theirs[0], longest / 100)

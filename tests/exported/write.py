@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the small networks as files: both exporters, training export, newest opset; beside them what
-a step of PyTorch makes of the batch that stands there too. Needs the newest PyTorch.
+"""Writes the small networks as files (both exporters, training export, newest opset), a batch for each,
+and the results of PyTorch's step on the batch. Needs the newest PyTorch.
 
     write.py FOLDER [NETWORK...]
 
-Of each gradient its length and its product with a random vector are kept (see truth.py): the whole
-would be as large as the network.
+A gradient is stored as its length and its product with a random vector (see truth.py): the whole
+gradients would be as large as the network.
 """
 import copy
 import json
@@ -39,7 +39,7 @@ def export(model, batch, path, exporter):
 
 
 def stripped(model):
-    """Without what the exporter tells of itself: lines of source code, mostly."""
+    """Removes the exporter's metadata, which is mostly lines of source code."""
     for node in model.graph.node:
         del node.metadata_props[:]
         node.ClearField("doc_string")
@@ -51,7 +51,7 @@ def stripped(model):
 
 
 def briefly_named(model):
-    """With short names for what is neither a parameter nor given or asked for."""
+    """Shortens all names except those of parameters, inputs and outputs."""
     graph = model.graph
     short = {v.name: v.name for part in (graph.input, graph.output, graph.initializer) for v in part}
     for node in graph.node:
@@ -62,7 +62,7 @@ def briefly_named(model):
 
 
 def truth_of(model, data, target, kind=torch.float64):
-    """By number of replicas: the loss, and a summary of each gradient."""
+    """The loss and a summary of each gradient, by number of replicas."""
     truth = {}
     for replicas in (1, 2):
         loss, exact = gradients(model, data, target, replicas, kind)
@@ -71,7 +71,7 @@ def truth_of(model, data, target, kind=torch.float64):
 
 
 def is_smooth(model, data, target, truth):
-    """Whether float32, and parameters moved by a few roundings, give the same: no ReLU's input is
+    """True if float32 and parameters moved by a few roundings give the same results, so no ReLU's input is
     almost zero."""
     others = [truth_of(model, data, target, torch.float32)]
     for _ in range(4):
@@ -90,7 +90,7 @@ def is_smooth(model, data, target, truth):
 
 
 def draw_smooth(name):
-    """The first of a few seeds whose step can be told from a wrong one."""
+    """Returns the first of a few seeds with a step that is distinguishable from a wrong step."""
     make, draw = NETWORKS[name]["small"]
     for seed in range(5, 25):
         torch.manual_seed(seed)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of a disk, of a file system and of a network, one by one, at every call of a small run.
+"""Simulates faults of a disk, a file system and a network, one at a time, at any call of a small run.
 
   faults.py LOCKSTEP LIBRARY FOLDER [--schedules N | --all] [--seed S] [--only TEXT]
 
-A schedule is one call that fails, stops short or is the process's last (faults.cc), in a run that
-starts, in one that is resumed, or in one rank of two. The disturbed run either comes to its end or
-says what failed in one line, with exit code 2 (1 where a rank was killed); what goes on from it ends
-in the bits of a run that was never disturbed. N schedules are drawn by the seed, evenly over the
-kinds of calls; --all takes every one there is. Also runs that are killed at moments drawn by lot.
+A schedule is one call that fails, stops short or is the process's last (faults.cc), in a new run, a
+resumed run, or one rank of two. The disturbed run either finishes or reports the fault in one line,
+with exit code 2 (1 if a rank was killed). Resuming the run gives the bits of an undisturbed run. The
+seed draws N schedules, evenly over the kinds of calls; --all runs every schedule. Some runs are also
+killed at random moments.
 """
 import argparse
 import json
@@ -97,7 +97,7 @@ class Driver:
             raise Failure(f"{shlex.join(command)}: exit {code}: {err}{out}")
 
     def counts(self, command):
-        """How many calls of each kind the command makes, in the process that makes most."""
+        """The number of calls of each kind in the process with the most calls."""
         path = self.folder / "counts"
         path.unlink(missing_ok=True)
         self.must(command, self.preload(LOCKSTEP_FAULT_COUNTS=str(path)))
@@ -108,7 +108,7 @@ class Driver:
         return most
 
     def half(self, ranks):
-        """A run that was killed behind its fourth step, from which copies are resumed."""
+        """A run that was killed after its fourth step. Tests resume copies of the run."""
         run = self.folder / f"half{ranks}"
         if run.exists():
             return run
@@ -117,7 +117,7 @@ class Driver:
             self.call(self.command(ranks, run), self.preload(LOCKSTEP_FAULT=f"rename:{last}:kill"))
             if b'"steps":"4"' in (run / "checkpoint.safetensors").read_bytes():
                 return run
-        raise Failure("no run could be ended in its middle")
+        raise Failure("no run could be killed before its end")
 
     def all_schedules(self):
         schedules = []
@@ -142,9 +142,9 @@ class Driver:
     def compare(self, run, ranks):
         for name, expected in self.expected[ranks].items():
             if (run / name).read_bytes() != expected:
-                raise Failure(f"{name} has other bits than that of the undisturbed run")
+                raise Failure(f"{name} differs from the undisturbed run")
         if rows_of(run) != self.rows[ranks]:
-            raise Failure(f"metrics.jsonl has other rows than that of the undisturbed run:\n"
+            raise Failure(f"metrics.jsonl differs from the undisturbed run:\n"
                           f"{rows_of(run)}\nand not\n{self.rows[ranks]}")
 
     def named(self, code, err, out, killed):
@@ -154,7 +154,7 @@ class Driver:
         if code not in ((1, 2, 137) if killed else (2,)):
             raise Failure(f"exit {code}: {err}{out}")
         if not said or "internal error" in err + out or "terminate" in err + out:
-            raise Failure(f"exit {code} and not named: {err}{out}")
+            raise Failure(f"exit {code} without an error text: {err}{out}")
 
     def recover(self, run, ranks):
         command = self.command(ranks, run, "--resume", "auto")
@@ -164,7 +164,7 @@ class Driver:
             command = [self.lockstep, *shlex.split(offer.group(1))]
             code, out, err = self.call(command)
         if code != 0:
-            raise Failure(f"cannot go on: {shlex.join(command)}: exit {code}: {err}{out}")
+            raise Failure(f"cannot be resumed: {shlex.join(command)}: exit {code}: {err}{out}")
 
     def one(self, index, ranks, begins, rank, fault):
         run = self.folder / f"run{index}"
@@ -193,7 +193,7 @@ class Driver:
 
 
 def chosen(schedules, number, seed):
-    """Evenly over the kinds of calls, else by lot."""
+    """Draws evenly over the kinds of calls, and randomly within a kind."""
     groups = {}
     for schedule in schedules:
         key = (schedule[0], schedule[1], schedule[3].split(":")[0])

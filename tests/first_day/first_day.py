@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A user's first day: pictures in folders, a run that is interrupted and resumed, its network exported, scored, used,
-and loaded by ONNX Runtime. Usage: first_day.py LOCKSTEP FOLDER; exit code 77: ONNX Runtime or numpy is not here."""
+"""A user's first day: trains on pictures in folders, interrupts and resumes the run, then exports, scores and uses its
+network, and loads it in ONNX Runtime. Usage: first_day.py LOCKSTEP FOLDER; exit code 77: no ONNX Runtime or numpy."""
 import json
 import os
 import shlex
@@ -82,7 +82,7 @@ class Day:
         return done.stdout
 
     def interrupted(self, *words):
-        """Ctrl-C at the first line that says how training goes; the command that goes on, as it was printed."""
+        """Sends Ctrl-C at the first line of progress. Returns the printed command that resumes the run."""
         process = subprocess.Popen([self.lockstep, *words], cwd=self.folder, stdout=subprocess.PIPE, text=True)
         lines = []
         for line in process.stdout:
@@ -99,7 +99,7 @@ def read(path):
 
 
 def compare(file, pictures, seen):
-    """ONNX Runtime says the same of all pictures, by what the file says of itself."""
+    """ONNX Runtime gives the same scores for all pictures, prepared by the file's metadata."""
     model = onnx.load(file)
     onnx.checker.check_model(model, full_check=True)
     assert [opset.domain for opset in model.opset_import] == [""], model.opset_import

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trained network's metadata says of pictures, done again with numpy."""
+"""Prepares pictures with numpy as a trained network's metadata describes."""
 import numpy as np
 
 
 def taps(start, length, source, target):
-    """[target, source] weights: a triangle around each place, as wide as the larger of both pixels."""
+    """[target, source] weights: a triangle around each position, as wide as the larger of both pixels."""
     scale = length / target
     reach = max(1, scale)
     centre = start + (np.arange(target) + 0.5) * scale

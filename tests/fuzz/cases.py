@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is damaged, and the command that reads it, by lot. Each kind makes its seeds once.
+"""Random cases: a damaged file and the command that reads the file. Each kind makes its seeds once.
 
-Damage may make a command ask for long work that it does honestly. Two rules bound it. Whatever
-trains or tests gets BOUNDS behind all other words, and words of the command line replace those of
-the file: few iterations, few held-out pictures. Where a step is slow nevertheless, time is not
-counted against a run that had begun its steps (mutate.py): to read and to plan it had its 10 s.
-OUTPUT_DIR stands among the bounds so that nothing is written outside of the case's folder.
+Damage may give a command valid but long work. Two rules limit the time. A command that trains or
+tests gets BOUNDS after all other words, and words of the command line replace the file's: few
+iterations, few held-out pictures. If a step is slow nevertheless, the limit of 10 s covers only
+reading and planning, before the first step (mutate.py). OUTPUT_DIR is one of the bounds, so that
+nothing is written outside of the case's folder.
 """
 
 import os
@@ -25,7 +25,7 @@ RESUMED = BOUNDS + ["5"]  # the seeds are runs of 3
 
 
 class Models:
-    """A network or a step, read by what takes one."""
+    """A network or a step, read by a command that accepts it."""
 
     def __init__(self, binary, work):
         self.work = work
@@ -52,7 +52,7 @@ class Models:
 
 
 class TrainedModels:
-    """A network that a configuration brings along."""
+    """A network that a configuration names."""
 
     def __init__(self, runs):
         self.seeds = [("classifier of opset %d" % opset, classifier(opset))
@@ -97,7 +97,7 @@ class Configurations:
 
 
 class Runs:
-    """One file of what a run left."""
+    """One file of a run's folder."""
 
     FILES = ["checkpoint.safetensors"] * 12 + ["best.safetensors"] * 5 + [
         "checkpoint.previous.safetensors", "config.yaml", "metrics.jsonl", "model.onnx"]
@@ -158,7 +158,7 @@ def make_runs(binary, work):
 
 
 def make_kinds(binary, work):
-    """(share, name, what makes a case)"""
+    """(weight, name, function that makes a case)"""
     write_pictures(work / "pictures")
     runs = make_runs(binary, work)
     return [(4, "model", Models(binary, work)), (2, "training", TrainedModels(runs)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations and damage to them. One is a list of pairs, key and text of its value."""
+"""Configurations and damage to configurations. A configuration is a list of pairs of key and value text."""
 
 from damage import damaged_bytes
 
@@ -69,14 +69,14 @@ HOSTILE = [*NUMERALS, "", "~", "1e309", "-1e309", ".inf", "-.inf", ".nan", "nan"
 
 
 def seeds():
-    """Name and pairs of each."""
+    """The name and pairs of each configuration."""
     return [(name, list(pairs.items())) for name, pairs in (
         ("mlp", MLP), ("two replicas", TWO), ("lenet", LENET), ("a network", NETWORK),
         ("pictures", PICTURES))]
 
 
 def pairs_of(text):
-    """Of a configuration as a run writes it: every key there is."""
+    """The pairs of a configuration that a run wrote, which has every key."""
     pairs, section = [], ""
     for line in text.splitlines():
         key, value = line.strip().split(":", 1)
@@ -88,7 +88,7 @@ def pairs_of(text):
 
 
 def written(pairs, lot=None):
-    """Sections in blocks or, by lot, some in one line."""
+    """The text with sections as blocks; at random, some are on one line."""
     sections = {}
     for key, value in pairs:
         section, _, name = key.rpartition(".")
@@ -105,7 +105,7 @@ def written(pairs, lot=None):
 
 
 def value_by_lot(key, now, lot):
-    """Mostly of the type that the key has: another is refused at the first look."""
+    """A random value, mostly of the key's type, since the first check refuses other types."""
     if key in SENSIBLE and lot.random() < 0.6:
         return lot.choice(SENSIBLE[key])
     if lot.random() < 0.7:
@@ -139,7 +139,7 @@ def damage_lines(text, lot):
 
 
 def damaged_configuration(pairs, known, lot):
-    """The bytes of the file, and words for the command line. `known`: a value for every key."""
+    """The bytes of the file, and words for the command line. `known` has a value for every key."""
     pairs, overrides = list(pairs), []
     for _ in range(lot.choice([1, 1, 2, 2, 3, 5])):
         key, now = lot.choice(known)

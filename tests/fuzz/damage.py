@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to bytes and to messages, by lot."""
+"""Random damage to bytes and to messages."""
 
 from protobuf import parse, serialize, varint
 

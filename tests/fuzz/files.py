@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files that commands are fed with."""
+"""Small input files for commands."""
 
 import math
 import struct
@@ -14,7 +14,7 @@ def write_npy(path, kind, dims, values):
 
 
 def write_inputs(folder, dims, targets):
-    """For inputs of any name, by position."""
+    """Files for inputs with any names, by position."""
     folder.mkdir()
     write_npy(folder / "input_0.npy", "f4", dims, [i % 16 / 16 for i in range(math.prod(dims))])
     if targets:
@@ -33,7 +33,7 @@ def write_png(path, side, shade):
 
 
 def write_pictures(folder):
-    """A data set of three classes, four pictures to learn from and one held out of each."""
+    """A data set of three classes, each with four training pictures and one held-out picture."""
     for part, count in (("train", 4), ("val", 1)):
         for number, name in enumerate(("ash", "birch", "cedar")):
             of_class = folder / part / name

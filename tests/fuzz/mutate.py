@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Damages models, configurations and what runs left, and runs one command on each: it must exit
-with 0 or 2, within 10 s of CPU time and 1 GiB and four times the file of memory.
+"""Damages models, configurations and files of runs, and runs one command on each. The command must exit
+with 0 or 2, within 10 s of CPU time and 1 GiB plus four times the file of memory.
 
 Usage: mutate.py LOCKSTEP_BINARY [--files N] [--seed N] [--jobs N] [--keep DIR] [--only INDEX]
 
-Everything follows from the seed and the number of the file, so --only repeats one. What fails is
-kept in DIR, with the command beside it. Needs nothing but Python.
+The seed and the index of a file determine everything, so --only repeats a single case. Failing cases
+are kept in DIR with their command. Needs nothing but Python.
 """
 
 import sys
@@ -93,7 +93,7 @@ class Driver:
         return result
 
     def keep(self, index, folder, text):
-        """The folder as the command left it, whose working folder it was."""
+        """The command's working folder after the command."""
         if not self.options.keep:
             return
         kept = pathlib.Path(self.options.keep) / str(index)

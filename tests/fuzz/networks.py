@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that are damaged, as bytes of ONNX files."""
+"""Networks to damage, as bytes of ONNX files."""
 
 import pathlib
 import struct
@@ -39,7 +39,7 @@ def model(opset, graph):
 
 
 def layers(opset):
-    """Two convolved channels of 2 x 2 pixels as `turned`, channels last."""
+    """Two convolved channels of 2 x 2 pixels, transposed to channels-last as `turned`."""
     nodes = [
         node("Conv", ["x", "w", "b"], "conv", ints("kernel_shape", [3, 3]), ints("strides", [1, 1]),
              ints("pads", [1, 1, 1, 1])),
@@ -62,7 +62,7 @@ def weights(channels):
 
 
 def network(opset):
-    """loss = mean of a small network with most of what has a window, an axis or a shape operand."""
+    """loss = mean of a small network with most operators that have a window, an axis or a shape operand."""
     nodes = layers(opset) + [
         node("Reshape", ["turned", "shape"], "flat"),
         node("MatMul", ["flat", "m"], "scores"),
@@ -76,7 +76,7 @@ def network(opset):
 
 
 def classifier(opset):
-    """Three scores of a coloured picture of 4 x 4; a batch norm that trains from opset 14 on."""
+    """Three scores of a coloured picture of 4 x 4; from opset 14 on, a batch norm in training mode."""
     nodes, tensors = layers(opset), weights(3)
     if opset >= 14:
         nodes.insert(1, node("BatchNormalization", ["conv", "one", "zero", "mean", "variance"],
@@ -94,7 +94,7 @@ def classifier(opset):
 
 
 def external(folder):
-    """One tensor beside the file."""
+    """One tensor as external data."""
     (folder / "weights").write_bytes(struct.pack("<4f", 1, 2, 3, 4))
     weight = message("Tensor", (1, 4), (2, 1), (8, "w"), (14, 1),
                      (13, message("Entry", (1, "location"), (2, "weights"))),
@@ -107,7 +107,7 @@ def external(folder):
 
 
 def make_networks(binary, folder):
-    """Pairs of a name and a file's bytes; leaves a folder's external data in it."""
+    """Pairs of a name and a file's bytes. Writes external data into the folder."""
     seeds = [("network of opset %d" % opset, network(opset)) for opset in (7, 9, 12, 13, 17, 21)]
     seeds.append(("external data", external(folder)))
     exported = pathlib.Path(__file__).parent.parent / "exported" / "files"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protobuf, as far as ONNX needs it: a message is a list of [field, wire type, content]."""
+"""The part of Protobuf that ONNX needs. A message is a list of [field, wire type, content]."""
 
 import struct
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damage to safetensors files, with and without the sums that would show it.
+"""Damage to safetensors files, with and without correct checksums.
 
-A JSON object is a list of pairs here, so that a key may stand twice and their order stays.
+A JSON object is a list of pairs, so that keys may repeat and their order is kept.
 """
 
 import json
@@ -53,7 +53,7 @@ def joined(header, body):
 
 
 def with_sums(header, body):
-    """As the header says now, where it can be followed."""
+    """Updates the checksums for the new header, if its entries are valid."""
     metadata = next((value for key, value in header if key == "__metadata__"), None)
     if not isinstance(metadata, Pairs):
         return joined(header, body)
@@ -77,7 +77,7 @@ def with_sums(header, body):
 
 
 def places(value):
-    """Each list or object with the number of something in it."""
+    """Pairs of each list or object and the index of one of its items."""
     if not isinstance(value, list):
         return []
     found = [(value, at) for at in range(len(value))]
@@ -87,7 +87,7 @@ def places(value):
 
 
 def hostile(lot, now, all_places):
-    """Mostly of the same type: another is refused at the first look."""
+    """A random value, mostly of the same type, since the first check refuses other types."""
     if isinstance(now, str) and lot.random() < 0.6:
         return lot.choice([lot.choice(WORDS), now + "@1", now[:-1], now[::-1],
                            now.replace("0", "9")])
@@ -124,7 +124,7 @@ def damage_header(header, lot):
 
 
 def remove_tensor(header, body, lot):
-    """Whole: the others move up."""
+    """Removes a tensor with its bytes; later tensors move up."""
     tensors = [pair for pair in header if pair[0] != "__metadata__"]
     if not tensors:
         return body

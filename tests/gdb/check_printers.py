@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gdb with tools/gdb/lockstep.py prints each value as the program itself does: check_printers.py PROGRAM PRINTERS
-Exit code 77: no gdb, or the machine lets it trace no program."""
+"""gdb with tools/gdb/lockstep.py prints each value as the program does: check_printers.py PROGRAM PRINTERS
+Exit code 77: no gdb, or gdb may not trace programs on this machine."""
 import re
 import shutil
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that was trained on images as bytes predicts in ONNX Runtime, from bytes, what
-`lockstep infer` predicts from pictures.
+"""A network trained on images as bytes predicts from bytes in ONNX Runtime the same as `lockstep infer`
+from pictures.
 
     check_bytes.py LOCKSTEP FOLDER      Exit code 77: no ONNX Runtime.
 """
@@ -24,7 +24,7 @@ SIDE, PICTURES = 28, 8
 
 
 def png_of(grey):
-    """Lossless, so that the program reads these bytes."""
+    """Lossless, so that the program reads exactly these bytes."""
     def chunk(kind, data):
         return (struct.pack(">I", len(data)) + kind + data +
                 struct.pack(">I", zlib.crc32(kind + data)))

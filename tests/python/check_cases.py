@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the operator cases that operators_test wrote (LOCKSTEP_CASE_DIR) in ONNX Runtime.
+"""Runs the operator cases written by operators_test (LOCKSTEP_CASE_DIR) in ONNX Runtime.
 
-Usage: check_cases.py CASE_DIR. Exits with 1 when an output differs, 77 (skip) without the oracle.
+Usage: check_cases.py CASE_DIR. Exits with 1 if an output differs, with 77 (skip) without the oracle.
 """
 import pathlib
 import sys

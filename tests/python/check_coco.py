@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of boxes against pycocotools: the twelve numbers and the whole arrays of precision and
-recall, to 1e-6, on random sets of results and on hostile ones. Recall of proposals against a few
-lines of NumPy that follow Detectron's definition.
+"""Compares scores of boxes with pycocotools: the twelve numbers and the whole arrays of precision and
+recall, to 1e-6, on random and on hostile sets of results. Compares recall of proposals with a few
+lines of NumPy by Detectron's definition.
 
     check_coco.py COCO_SCORES FOLDER [RANDOM_SETS]
-    check_coco.py COCO_SCORES FOLDER --time IMAGES    reading a file with so many: seconds, memory
+    check_coco.py COCO_SCORES FOLDER --time IMAGES    reads a file with this many images: seconds, memory
 
 Exit code 77: pycocotools is not installed.
 """
@@ -34,7 +34,7 @@ def box(random, side, least=1.0):
 
 
 def data_set(random, images, categories, objects, side=200.0, crowds=0.1):
-    """Ids are neither dense nor in order; annotations stand before the images."""
+    """Ids are neither dense nor in order; annotations precede the images."""
     image_ids = random.permutation(np.arange(3, 3 + 7 * images, 7))[:images]
     category_ids = random.permutation(np.arange(2, 2 + 3 * categories, 3))
     truth = {"annotations": [], "images": [], "categories": []}

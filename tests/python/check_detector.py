@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small detectors, one training step: PyTorch recomputes every loss and every trained gradient from
-our weights, feeds and samples (anchors, RoIs). Losses agree to 1e-4, gradients to 1e-3.
+"""One training step of small detectors: PyTorch recomputes every loss and every trained gradient from
+Lockstep's weights, feeds and samples (anchors, RoIs). Losses agree to 1e-4, gradients to 1e-3.
 
     check_detector.py DETECTOR_STEP FOLDER [NAME...]
 
@@ -26,7 +26,7 @@ LOSS_LIMIT, GRADIENT_LIMIT, DRAWS = 1e-4, 1e-3, 3
 
 
 class Recomputed:
-    """The forward pass by names of parameters, and Detectron's losses, from its formulas."""
+    """The forward pass by names of parameters, and the losses by Detectron's formulas."""
 
     def __init__(self, words, params, values, feeds):
         self.o, self.p, self.v, self.f = options_of(words), params, values, feeds
@@ -108,7 +108,7 @@ class Recomputed:
         return torch.where(x.abs() < beta, 0.5 * x * x / beta, x.abs() - 0.5 * beta)
 
     def rpn_head(self, suffix, x, first):
-        """Logits and deltas of a level; the first one's parameters serve all."""
+        """Logits and deltas of a level; all levels use the first level's parameters."""
         hidden = F.relu(self.conv(x, "conv_rpn" + suffix, 1, 1, params="conv_rpn" + first))
         return (self.conv(hidden, "", params="rpn_cls_logits" + first),
                 self.conv(hidden, "", params="rpn_bbox_pred" + first))
@@ -138,7 +138,7 @@ class Recomputed:
             self.losses["loss_rpn_bbox" + suffix] = bbox
 
     def rois(self, boxes):
-        """Detectron's: inclusive, in the scaled image."""
+        """Detectron's anchors: inclusive, in the scaled image."""
         boxes = boxes.clone()
         boxes[..., 2:] -= 1
         boxes = boxes * self.f["im_info"][:, 2][:, None, None]
@@ -281,7 +281,7 @@ def feeds_of(words, seed):
 
 
 def fetches_of(words):
-    """Our names of what was sampled -> the names used here."""
+    """Lockstep's names of sampled values -> the names used here."""
     o = options_of(words)
     fetches = {}
     if "RETINANET.RETINANET_ON" in o:
@@ -310,8 +310,8 @@ def relative(ours, theirs):
 
 
 def check(program, folder, name, words):
-    """An operand of a ReLU that is 0 but for rounding may be on here and off there, which changes
-    gradients a lot. With another draw it is not; a wrong gradient is wrong with every draw."""
+    """Rounding may decide if a ReLU's operand near 0 is on or off, which changes gradients a lot. Another
+    draw avoids this case, whereas a wrong gradient is wrong with every draw."""
     for seed in range(4, 4 + DRAWS):
         bad = differences(program, folder, name, words, seed)
         if not bad:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the compiler made of the kernels that take most of a step's time:
+"""Checks the compiled code of the kernels that take most of a step's time:
 
     check_gpu_code.py FOLDER_OF_CUDA OBJECT...
 
-They store 16 bytes at once, keep nothing in local memory, and divide nowhere. The objects are those
-of the GPU kernels, disassembled for sm_90. Exit code 77: cuobjdump or nvdisasm is missing.
+They store 16 bytes at once, use no local memory, and do not divide. OBJECT... are the objects of the
+GPU kernels, disassembled for sm_90. Exit code 77: cuobjdump or nvdisasm is missing.
 """
 
 import glob
@@ -48,7 +48,7 @@ class Kernel:
 
 
 def tool(name, cuda):
-    """Beside nvcc, on PATH, or from PyPI (tools/python_oracles.sh)."""
+    """Finds the tool next to nvcc, on PATH, or from PyPI (tools/python_oracles.sh)."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     oracles = os.path.join(root, "build/oracles/lib/python*/site-packages/nvidia/*/bin", name)
     for path in [os.path.join(cuda, name), shutil.which(name), *glob.glob(oracles)]:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators as opset 18 and newer have them: cases of the newest `onnx`, run by Lockstep.
+"""Runs cases of the newest `onnx` for operators of opset 18 and newer in Lockstep.
 
     check_opsets.py LOCKSTEP FOLDER TABLE      TABLE: graph/opset/newer_opsets.cc
 
-ONNX's own cases, and those below for what they leave out, are written at every opset at which an
-operator changed, with what ONNX's reference makes of them, and given to `lockstep onnx-test`. What a
-rewrite must know (axes, sizes) is constant there. Holds when no case fails, when every line of the
-table has a case that passes, and when every operator that Lockstep reads and that changed after
-opset 17 stands in the table. Exit code 77: the oracle is not installed.
+The cases are ONNX's and, for features without a case, the cases below. Each case is written at every
+opset at which an operator changed, with the results of ONNX's reference, and run by `lockstep
+onnx-test`. Operands that a rewrite needs (axes, sizes) are constants. The check passes if no case
+fails, every line of the table has a passing case, and the table has every operator that Lockstep
+reads and that changed after opset 17. Exit code 77: the oracle is not installed.
 """
 import collections
 import pathlib
@@ -39,7 +39,7 @@ RANDOM = {"RandomNormal", "RandomUniform"}  # no two engines draw equal numbers
 
 
 def changes(table):
-    """(operator, opset) of every line of the table, in its order."""
+    """(operator, opset) of every line of the table, in order."""
     text = table.read_text()
     text = text[text.index("kChanges[] = {"):]
     text = text[:text.index("\n};")]
@@ -50,7 +50,7 @@ def changes(table):
 
 
 def history():
-    """Opsets at which each operator of ONNX changed."""
+    """The opsets at which each operator of ONNX changed."""
     versions = collections.defaultdict(set)
     for schema in onnx.defs.get_all_schemas_with_history():
         if not schema.domain:
@@ -63,7 +63,7 @@ def settings_of(op):
 
 
 def with_constants(model, inputs):
-    """The model with the settings among its inputs as initializers, and the inputs that are left."""
+    """The model with its settings as initializers, and the remaining inputs."""
     names = [i.name for i in model.graph.input]
     fixed = {node.input[i] for node in model.graph.node for i in settings_of(node.op_type)
              if i < len(node.input)}
@@ -92,7 +92,7 @@ def write(folder, model, inputs, outputs):
 
 
 def at_opset(model, opset):
-    """The model stamped with another opset, where it is valid there."""
+    """The model marked with another opset, if it is valid in that opset."""
     other = onnx.ModelProto()
     other.CopyFrom(model)
     del other.opset_import[:]
@@ -105,7 +105,7 @@ def at_opset(model, opset):
 
 
 def one_node(op, opset, inputs, **attributes):
-    """A model of one node, its inputs as given, its outputs what ONNX infers."""
+    """A model of one node with the given inputs and the outputs that ONNX infers."""
     names = [f"x{i}" if value is not None else "" for i, value in enumerate(inputs)]
     node = helper.make_node(op, names, ["y"], **attributes)
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
@@ -116,7 +116,7 @@ def one_node(op, opset, inputs, **attributes):
 
 
 def ours():
-    """What ONNX's own cases leave out: (name, model, inputs, outputs)."""
+    """Cases that ONNX's lack: (name, model, inputs, outputs)."""
     random = np.random.default_rng(7)
     draw = lambda *shape: random.standard_normal(shape).astype(np.float32)
     ints = lambda *values: np.array(values, np.int64)
@@ -178,7 +178,7 @@ def ours():
 
 
 def theirs(wanted):
-    """ONNX's own cases, at their opset and at every other at which their operators changed."""
+    """ONNX's cases, at their opset and at every other opset at which their operators changed."""
     for case in collect_testcases(None):
         opsets = [o.version for o in case.model.opset_import if o.domain in ("", "ai.onnx")]
         if not opsets or not case.data_sets:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaled pictures against PyTorch's bilinear interpolation by the same factor, to 1e-3 of a grey level.
+"""Compares scaled pictures with PyTorch's bilinear interpolation by the same factor, to 1e-3 grey levels.
 
     check_picture.py PICTURE_TOOL FOLDER
-    check_picture.py PICTURE_TOOL FOLDER --time    640 x 480 JPEGs to 800 x 1067: pictures a second
+    check_picture.py PICTURE_TOOL FOLDER --time    640 x 480 JPEGs to 800 x 1067: pictures per second
 
 Exit code 77: PyTorch is not installed.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python recipe of docs/trained.md prepares odd pictures as `lockstep infer` does: the scores of a network that
-only hands on its input are the prepared pixels.
+"""The Python recipe of docs/trained.md prepares odd pictures as `lockstep infer` does: the network
+returns its input, so its scores are the prepared pixels.
 
     check_pictures.py LOCKSTEP FOLDER DOCUMENT      Exit code 77: no PIL or ONNX Runtime.
 """
@@ -47,7 +47,7 @@ def network(path, channels):
 
 
 def gradient(high, wide):
-    """No two corners are alike, so that any turn shows."""
+    """All corners differ, so that any turn is visible."""
     y, x = np.mgrid[0:high, 0:wide]
     return np.stack([255 * x // wide, 255 * y // high, np.full_like(x, 90)], 2).astype(np.uint8)
 

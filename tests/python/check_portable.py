@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small detectors, `lockstep export --portable`: ONNX Runtime finds the same boxes, scores, classes
+"""Small detectors from `lockstep export --portable`: ONNX Runtime finds the same boxes, scores, classes
 and count in a picture as `lockstep run`.
 
     check_portable.py LOCKSTEP DETECTOR_STEP FOLDER [NAME...]
@@ -26,7 +26,7 @@ NAMES = ["rpn_fpn", "fast_c4", "fast_c4_pooled", "faster_c4", "faster_fpn", "fas
 
 
 def found(lockstep, program, folder, words, seed):
-    """What Lockstep and ONNX Runtime predict."""
+    """The predictions of Lockstep and of ONNX Runtime."""
     feeds, _, ours = predicted(lockstep, program, folder, words, seed)
     model = os.path.join(folder, "portable.onnx")
     subprocess.run([lockstep, "export", os.path.join(folder, "step.onnx"), "--portable", "-o", model],
@@ -56,7 +56,7 @@ def differences(ours, theirs):
 
 
 def check(lockstep, program, folder, name):
-    """Rounding may exchange two scores that are almost equal; with another picture it does not."""
+    """Rounding may swap two almost equal scores; another picture avoids this case."""
     for seed in range(1, 1 + DRAWS):
         ours, theirs = found(lockstep, program, folder, DETECTORS[name], seed)
         bad = differences(ours, theirs)

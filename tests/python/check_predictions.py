@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small detectors, one picture: PyTorch recomputes boxes, scores, classes and count from our weights,
+"""Small detectors on one picture: PyTorch recomputes boxes, scores, classes and count from their weights,
 by Detectron's formulas for anchors, decoding, clipping, suppression, thresholds and limits.
 
     check_predictions.py LOCKSTEP DETECTOR_STEP FOLDER [NAME...]
@@ -27,7 +27,7 @@ EDGE = torch.tensor([0.0, 0.0, 1.0, 1.0])  # from the last pixel inside a box to
 
 
 def cell_anchors(stride, sizes, ratios=RATIOS):
-    """Of one cell: inclusive corners, rounded as Detectron does."""
+    """The anchors of one cell: inclusive corners, rounded as in Detectron."""
     anchors, centre = [], (stride - 1) / 2
     for ratio in ratios:
         width = round(math.sqrt(stride * stride / ratio))
@@ -40,7 +40,7 @@ def cell_anchors(stride, sizes, ratios=RATIOS):
 
 
 def all_anchors(cell, stride, height, width):
-    """[anchor, y, x, 4], of exclusive ends."""
+    """[anchor, y, x, 4], with exclusive ends."""
     y, x = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
     moved = torch.stack([x, y, x, y], 2) * stride
     return cell[:, None, None] + moved[None] + EDGE
@@ -94,7 +94,7 @@ class Predicted(Recomputed):
 
     # ---- results
     def results(self, boxes, scores, classes):
-        """Those of all classes, best first; `boxes` are in the picture."""
+        """The detections of all classes, best first; `boxes` are in picture coordinates."""
         height, width = round(self.height / self.scale), round(self.width / self.scale)
         boxes, kept = clipped(boxes, height, width), []
         for number in range(1, CLASSES):
@@ -170,7 +170,7 @@ def differences(ours, theirs):
 
 
 def check(lockstep, program, folder, name):
-    """Rounding may exchange two scores that are almost equal; with another picture it does not."""
+    """Rounding may swap two almost equal scores; another picture avoids this case."""
     for seed in range(1, 1 + DRAWS):
         feeds, params, ours = predicted(lockstep, program, folder, DETECTORS[name], seed)
         as_tensors = lambda arrays: {key: torch.from_numpy(a) for key, a in arrays.items()}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks written in PyTorch and exported to ONNX: one `lockstep step` on 1 and on 2 replicas
-against PyTorch's loss, gradients and SGD update, to 1e-4 relative.
+"""Exports networks from PyTorch to ONNX and compares one `lockstep step` on 1 and on 2 replicas with
+PyTorch's loss, gradients and SGD update, to 1e-4 relative.
 
     check_pytorch.py LOCKSTEP FOLDER [NETWORK...]
 
-Two replicas see half the batch each; where batch normalisation makes that matter, PyTorch runs the
-halves by themselves and averages. Exit code 77: PyTorch is not installed.
+Two replicas get half the batch each. With batch normalisation the halves matter, so PyTorch runs them
+separately and averages. Exit code 77: PyTorch is not installed.
 """
 import copy
 import os
@@ -28,7 +28,7 @@ BATCH, RATE, MOMENTUM, DECAY, LIMIT = 16, 0.1, 0.9, 0.01, 1e-4
 
 
 class WithLoss(nn.Module):
-    """A network and its loss in one graph, so that the file holds both."""
+    """A network and its loss in one graph, so that the file has both."""
 
     def __init__(self, net):
         super().__init__()
@@ -42,7 +42,7 @@ class WithLoss(nn.Module):
 
 
 class Residual(nn.Module):
-    """Two residual blocks, the second with a projection, batch norm that trains."""
+    """Two residual blocks, the second with a projection; batch norm in training mode."""
 
     def __init__(self):
         super().__init__()
@@ -92,7 +92,7 @@ class Grouped(nn.Module):
 
 
 class Inverted(nn.Module):
-    """MobileNetV2's blocks: ReLU6 after batch norms that train, the scale large enough to reach 6."""
+    """MobileNetV2's blocks: ReLU6 after batch norms in training mode; values reach 6."""
 
     def __init__(self):
         super().__init__()
@@ -147,9 +147,9 @@ class Attention(nn.Module):
 
 
 class Branches(nn.Module):
-    """Inception: branches of different depth that meet in a Concat, max pooling.
+    """Inception: branches of different depth joined by a Concat, max pooling.
 
-    No bias before batch norm, here and elsewhere: its gradient is zero but for rounding.
+    No bias before batch norm, here and elsewhere: its gradient is zero up to rounding.
     """
 
     def __init__(self):
@@ -165,7 +165,7 @@ class Branches(nn.Module):
 
 
 class FrozenNorm(nn.Module):
-    """Batch norm with given statistics (eval), group norm and instance norm that train."""
+    """Batch norm with given statistics (eval), trained group norm and instance norm."""
 
     def __init__(self):
         super().__init__()
@@ -206,7 +206,7 @@ class Unet(nn.Module):
 
 
 class Odd(nn.Module):
-    """Operators off the beaten track: PReLU, SELU, padding by reflection, strided slices, where,
+    """Rare operators: PReLU, SELU, padding by reflection, strided slices, where,
     gather by constant indices, expand, pow, sqrt, log-sum-exp, dropout of ratio 0."""
 
     def __init__(self):
@@ -226,8 +226,8 @@ class Odd(nn.Module):
 
 
 class Tiled(nn.Module):
-    """Repeats along every kind of axis: of a picture's with an open batch, of a parameter as often as the
-    batch is long, and of the batch itself."""
+    """Repeats along every kind of axis: a picture's axes with a symbolic batch, a parameter repeated once per
+    example, and the batch axis."""
 
     def __init__(self):
         super().__init__()
@@ -243,7 +243,7 @@ class Tiled(nn.Module):
 
 
 class Hundred(nn.Module):
-    """A hundred convolutions in residual blocks; CELU, for among so many ReLUs one is always at 0."""
+    """A hundred convolutions in residual blocks; CELU, since one of this many ReLUs is always near 0."""
 
     def __init__(self):
         super().__init__()
@@ -261,14 +261,14 @@ class Hundred(nn.Module):
 
 
 def first_state(state, x):
-    """One for all examples of a batch. Without a state given, PyTorch 1.13 exports packed sequences with
-    zeros for the traced batch alone."""
+    """One state for all examples of a batch. Without an initial state, PyTorch 1.13 exports packed sequences
+    with zeros of the traced batch size."""
     return state.expand(-1, x.shape[0], -1).contiguous()
 
 
 class LstmClassifier(nn.Module):
-    """Tokens of uneven lengths (0 is padding) through two layers in both directions, from trained first
-    states; the last states decide."""
+    """Tokens of uneven lengths (0 is padding) through two layers in both directions, with trained initial
+    states; classifies the last states."""
 
     def __init__(self):
         super().__init__()
@@ -284,7 +284,7 @@ class LstmClassifier(nn.Module):
 
 
 class GruLanguageModel(nn.Module):
-    """The next token at every place; a trained first state."""
+    """Predicts the next token at every position, with a trained initial state."""
 
     def __init__(self):
         super().__init__()
@@ -297,7 +297,7 @@ class GruLanguageModel(nn.Module):
 
 
 class Elman(nn.Module):
-    """ReLU cells, steps first, padding that both directions leave out; every state counts."""
+    """ReLU cells, time-major; both directions skip padding. The loss depends on every state."""
 
     def __init__(self):
         super().__init__()
@@ -318,7 +318,7 @@ def classify(*shape):
 
 
 def uneven(longest):
-    """Longest first, as packed sequences have to be."""
+    """Longest first, as packed sequences require."""
     return (longest - torch.arange(BATCH) * longest // BATCH).clamp(min=1)
 
 
@@ -329,7 +329,7 @@ def sentences(tokens, longest):
 
 
 def measured_sequences(longest):
-    """The first of seven numbers' last is the length."""
+    """The last of the first step's seven numbers is the length."""
     data = torch.rand(BATCH, longest, 7) * 2 - 1
     data[:, 0, 6] = uneven(longest)
     return data, torch.randint(0, 5, (BATCH,))
@@ -360,7 +360,7 @@ NETWORKS = {
 
 
 def as_onnx_has_it(statistics, start, counts):
-    """PyTorch's running variance takes the sample's variance of each batch, ONNX's the population's."""
+    """PyTorch's running variance uses the sample variance of each batch, ONNX's the population variance."""
     mended = {}
     for name, value in statistics.items():
         layer, _, kind = name.rpartition(".")
@@ -406,9 +406,9 @@ def relative(ours, theirs):
 
 
 def can_be_judged(model, data, target):
-    """Whether PyTorch's own gradients stay the same when the parameters move by a few roundings.
+    """True if PyTorch's gradients are stable when the parameters move by a few roundings.
 
-    A ReLU whose input is nearly zero switches with the order of a sum, which is not an error.
+    A ReLU with an input near zero switches with the order of a sum, which is not an error.
     """
     exact = copy.deepcopy(model).double()
     as_exact = lambda t: t.double() if t.is_floating_point() else t
@@ -428,7 +428,7 @@ def can_be_judged(model, data, target):
 
 
 def draw(name):
-    """The first of a few seeds whose network and batch can be judged."""
+    """Returns the first of a few seeds for which can_be_judged() is true."""
     make, batch, _ = NETWORKS[name]
     start = sum(map(ord, name))
     for seed in range(start, start + 20):

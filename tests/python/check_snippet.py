@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the first Python block of docs/bring_your_own.md and the command below it, as printed.
 
-    check_snippet.py LOCKSTEP FOLDER DOCUMENT      Exit code 77: no PyTorch whose exporter is dynamo.
+    check_snippet.py LOCKSTEP FOLDER DOCUMENT      Exit code 77: no PyTorch with the dynamo exporter.
 """
 import copy
 import inspect
@@ -24,7 +24,7 @@ except (ImportError, KeyError) as missing:
 
 
 def step(model, data, target, kind):
-    """Loss and gradients of two halves, each with its own batch statistics."""
+    """The loss and gradients of two halves, each with its own batch statistics."""
     net = copy.deepcopy(model).to(kind)
     loss = sum(net(x.to(kind), y) / 2 for x, y in zip(data.chunk(2), target.chunk(2)))
     loss.backward()

@@ -2,8 +2,8 @@
 """Checks a training step and a checkpoint with the newest Python packages.
 
 Usage: check_step.py LOCKSTEP_BINARY WORK_DIR. Builds steps, combines inference graph and algorithm as
-the TrainingInfoProto text says, and gives both to onnx's checker and strict shape inference; runs the
-inference graph in ONNX Runtime; reads a checkpoint with safetensors. Exits with 77 (skip) without them.
+TrainingInfoProto documents, and checks both with onnx's checker and strict shape inference. Runs the
+inference graph in ONNX Runtime. Reads a checkpoint with safetensors. Exits with 77 without the packages.
 """
 import pathlib
 import subprocess
@@ -23,7 +23,7 @@ work.mkdir(parents=True, exist_ok=True)
 
 
 def combined(model):
-    """The model whose graph is inference graph + algorithm."""
+    """A model with inference graph + algorithm as its graph."""
     info = model.training_info[0]
     whole = onnx.ModelProto()
     whole.CopyFrom(model)

@@ -48,7 +48,7 @@ def main():
 
 
 def stop_early(suite, lockstep, path):
-    """What is complete when a run is stopped is kept."""
+    """A stopped run keeps its complete parts."""
     run = subprocess.Popen(
         [sys.executable, suite, "--lockstep", lockstep, "--models", "mlp:4,lenet:2", "--rounds",
          "1000000", "--threads", "1", "--json", path],

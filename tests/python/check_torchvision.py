@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of detectors against torchvision's: results and gradients, to 1e-5.
+"""Compares operators of detectors with torchvision's: results and gradients, to 1e-5.
 
     check_torchvision.py LOCKSTEP FOLDER [CHECK...]
 
-A check draws random cases, puts several into one network written by torch.onnx.export, and compares
-what `lockstep run` and `lockstep step` make of it. Exit code 77: torchvision is not installed.
+A check draws random cases, combines several in a network written by torch.onnx.export, and compares
+the results of `lockstep run` and `lockstep step`. Exit code 77: torchvision is not installed.
 """
 import os
 import shutil
@@ -40,8 +40,8 @@ def relative(found, expected):
 
 
 class Weighed(nn.Module):
-    """Several cases in one network: `make(n, x, operands)` of parameter x_n and its operands, and
-    the sum of all results, each times fixed weights."""
+    """Several cases in one network: `make(n, x, operands)` for each parameter x_n and its operands, and the
+    sum of all results, weighted by constants."""
 
     def __init__(self, make, parameters, weights):
         super().__init__()
@@ -61,7 +61,7 @@ class Lockstep:
         self.binary, self.folder = binary, folder
 
     def network(self, module, operands, opset):
-        """Exports it and runs it both ways: {name: array} of its results and gradients."""
+        """Exports the network and runs it both ways: {name: array} of its results and gradients."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(f"{self.folder}/in")
         names = [f"operand{n}" for n in range(len(operands))]
@@ -87,7 +87,7 @@ class Lockstep:
 
 
 def pooled(lockstep, draw, opset=13, count=CASES):
-    """Cases of draw() -> (x, rois, function of both); the worst difference."""
+    """Runs cases of draw() -> (x, rois, function of both). Returns the worst difference."""
     worst = 0.0
     for _ in range(count // TOGETHER):
         cases = [draw() for _ in range(TOGETHER)]

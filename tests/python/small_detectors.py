@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small detectors of every kind, for the checks that recompute what they learn and predict."""
+"""Small detectors of every kind, for checks that recompute training steps and predictions."""
 import os
 import shutil
 import subprocess
@@ -76,7 +76,7 @@ def read_arrays(folder):
 
 
 def initialised(program, folder, words, seed):
-    """A fresh folder with config.yaml and params/, whose scales and offsets matter."""
+    """A new folder with config.yaml and params/; scales and offsets are not trivial."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     config = os.path.join(folder, "config.yaml")
@@ -109,7 +109,7 @@ def picture(words, seed):
 
 
 def predicted(lockstep, program, folder, words, seed):
-    """A picture, parameters that tell its places apart, and what `lockstep run` finds with them."""
+    """A picture, parameters that distinguish its positions, and the detections of `lockstep run`."""
     words = with_sizes(words) + ["TEST.SCORE_THRESH", "0.02", "RETINANET.INFERENCE_TH", "0.001"]
     config, params = initialised(program, folder, words, seed)
     rng = np.random.RandomState(seed)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BoxSuppression and the focal losses against torchvision's; called by check_torchvision.py. A check
-takes its Lockstep and returns the worst relative difference; a box more or less is infinite.
+"""Compares BoxSuppression and the focal losses with torchvision's; called by check_torchvision.py. A check
+gets a Lockstep and returns the worst relative difference, infinity if the number of boxes differs.
 """
 import os
 import shutil
@@ -92,7 +92,7 @@ def nms(lockstep):
 
 
 class FocalLosses(nn.Module):
-    """A parameter of logits for each case; its loss, and the sum of all."""
+    """A parameter of logits for each case, the loss of each case, and the sum of the losses."""
 
     def __init__(self, logits, attributes):
         super().__init__()
@@ -108,7 +108,7 @@ class FocalLosses(nn.Module):
 
 
 def theirs(x, labels, objects, classes, alpha, gamma):
-    """torchvision's loss of one-hot targets, only where an anchor counts."""
+    """torchvision's loss of one-hot targets, over the anchors that count."""
     images, anchors, height, width = labels.shape
     logits = x.reshape(images, anchors, classes, height, width)
     of_class = torch.arange(1, classes + 1).reshape(1, 1, classes, 1, 1)

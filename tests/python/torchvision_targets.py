@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AnchorTargets and ProposalTargets against torchvision's box_iou, Matcher and BoxCoder; called by
-check_torchvision.py. A check takes its Lockstep and returns the worst relative difference.
+"""Compares AnchorTargets and ProposalTargets with torchvision's box_iou, Matcher and BoxCoder; called by
+check_torchvision.py. A check gets a Lockstep and returns the worst relative difference.
 
-An image is a case. Corners are small whole numbers, so that both engines round overlaps alike.
+An image is a case. Corners are small integers, so both engines round overlaps in the same way.
 """
 import os
 import shutil
@@ -17,7 +17,7 @@ CASES, TOGETHER, STRIDE, CELLS, OBJECTS = 200, 20, 8, 9, 6
 
 
 def corners(*shape):
-    """Boxes of random corners in the square that the cells cover."""
+    """Boxes with random corners in the square that the cells cover."""
     size = STRIDE * CELLS
     start = torch.randint(0, size - 2, (*shape, 2))
     extent = (torch.rand(*shape, 2) * (size - start - 1)).floor() + 1
@@ -62,13 +62,13 @@ def difference(found, expected):
 
 
 def truth_of(images):
-    """Objects; the class of a row is its number, so that a label tells the match."""
+    """Objects. The class of a row is its index plus 1, so a label identifies the match."""
     classes = torch.arange(1, OBJECTS + 1).repeat(images, 1)
     return corners(images, OBJECTS), classes, torch.zeros(images, OBJECTS, dtype=torch.int64)
 
 
 def anchors_of(base):
-    """All anchors of the one level, in the order of their places."""
+    """All anchors of the single level, in the order of cells."""
     shifts = torch.arange(CELLS) * STRIDE
     y, x = torch.meshgrid(shifts, shifts, indexing="ij")
     shift = torch.stack([x, y, x, y], -1).reshape(-1, 4).float()
@@ -76,15 +76,15 @@ def anchors_of(base):
 
 
 def matched(anchors, boxes, matcher):
-    """The row that each anchor matches, -1 and -2 as in Matcher, and where equal overlaps leave the
-    row open there."""
+    """The row that each anchor matches (-1 and -2 as in Matcher), and True where ties leave the row open in
+    Matcher."""
     overlaps = box_iou(boxes, anchors)
     best = overlaps.max(0).values
     return matcher(overlaps), (overlaps == best).sum(0) > 1
 
 
 def matcher_and_coder(lockstep):
-    """Labels of all anchors by Matcher, its low-quality matches too; their deltas by BoxCoder."""
+    """Labels of all anchors by Matcher, including low-quality matches; their deltas by BoxCoder."""
     worst, coder = 0.0, BoxCoder((1.0, 1.0, 1.0, 1.0))
     for _ in range(CASES // TOGETHER):
         # The anchors cover the square. An object without any overlap has no best anchor in Lockstep, but all anchors in

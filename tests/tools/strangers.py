@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Strangers at the store's port during a run of two processes: the same bits, no more memory, and
-nothing listens that was not asked to.
+"""Strangers at the store's port during a run of two processes: equal bits, no more memory, and no
+unexpected listening addresses.
   strangers.py LOCKSTEP FOLDER [--connections N] [--rounds N] [--iterations N] ..
-Quiet and disturbed runs take turns. Times of steps are printed, not judged: several rounds on a
-machine that does nothing else tell what strangers cost; with --nice 19 the strangers' own work,
-which is another machine's, is left out of it.
+Quiet and disturbed runs alternate. Times of steps are printed without a limit: several rounds on an
+idle machine show the cost of strangers. --nice 19 excludes the strangers' own work, which another
+machine would do.
 """
 import argparse, collections, glob, hashlib, json, os, pathlib, random, signal, socket, statistics, struct
 import subprocess, sys, time
@@ -93,7 +93,7 @@ def attack(port, connections, seconds, niceness):
 
 
 def listening(process):
-    """The addresses at which that process takes TCP connections."""
+    """The addresses at which the process accepts TCP connections."""
     inodes = set()
     for link in glob.glob(f"/proc/{process}/fd/*"):
         try:
@@ -131,7 +131,7 @@ def free_port():
 
 
 class Run:
-    """Two processes, watched until they end. Over a port, or, on one host, without."""
+    """Runs two processes until they end, with a port or, on one host, without."""
 
     def __init__(self, options, name, disturbed=False, over_port=True):
         self.folder = os.path.join(options.folder, name)

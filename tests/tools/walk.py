@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The walk from a model to the executor's loop in docs/architecture.md: each file exists and defines the function
-named. Links and tests that pages name exist, too."""
+"""Checks the walk from a model to the executor's loop in docs/architecture.md: each file exists and defines the named
+function. Links and test names on pages must have targets, too."""
 import pathlib
 import re
 import sys
