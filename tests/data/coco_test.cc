@@ -188,7 +188,7 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(with("keypoints", "[1, 2, 2, 3]"), "annotation 5: 'keypoints' has 4 numbers");
 }
 
-// Some programs store their tables as floats and write whole numbers as such.
+// Some programs store whole numbers as floats.
 TEST_F(CocoFile, WholeNumbersMayBeFloats) {
   const Annotations table = read(R"({
       "images": [{"id": 7.0, "file_name": "b.jpg", "height": 40.0, "width": 6e1}],

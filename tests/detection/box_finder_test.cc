@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A detector finds in a batch of pictures what its prediction graph finds in each picture alone.
+// The detections in a batch of pictures equal the detections of the prediction graph in each
+// picture alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -117,10 +118,9 @@ TEST(BoxFinder, RefusesParametersThatAreNotNumbers) {
                "the parameters are damaged, or training has diverged");
 }
 
-// A network with fed proposals gives the results of a network with an RPN if it is fed the RPN's
-// proposals from a file. The pictures' scaled sides are whole numbers; for other pictures,
-// proposals are clipped up to a pixel later. The networks have different plans, and maybe different
-// layouts.
+// Proposals of an RPN that are written to a file and fed give the results of the network with the
+// RPN. The pictures' scaled sides are whole numbers; for other pictures, proposals are clipped up
+// to a pixel later. The networks have different plans, and maybe different layouts.
 TEST(BoxFinder, ClassifiesFedProposalsAsItsOwn) {
   const TemporaryFolder folder;
   const ScenePictures pictures({.count = 5});

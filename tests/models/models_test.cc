@@ -111,7 +111,7 @@ TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
   ASSERT_EQ(reference.size(), 214u);
   const auto names = trained_in_order();
   TrainingModel model = keras_step(1);
-  std::map<std::string, int> place;  // of each parameter's update in our step
+  std::map<std::string, int> place;  // of each parameter's update in Lockstep's step
   for (int i = 0; i < model.step.node_count(); ++i) {
     Node node = model.step.node(i);
     EXPECT_NE(node.type(), "AllReduce") << "one replica needs no exchange";

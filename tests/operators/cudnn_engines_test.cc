@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines that cuDNN is asked for, and their order, for GPUs that this machine need not have.
+// The engines that Lockstep requests from cuDNN, and their order, for GPUs that this machine need
+// not have.
 #include "operators/conv/cudnn_engines.h"
 
 #include <gtest/gtest.h>

@@ -180,7 +180,7 @@ TEST(Feeds, OfFixedShapeBesideABatchDoNotWeighIt) {
   EXPECT_EQ(tensors_of(part, feeds.tensors(), "two")[0]->data, two);
 }
 
-// Metrics and losses are weighted alike: the accuracy of uneven shares is the accuracy of the
+// Metrics and losses have the same weights: the accuracy of uneven shares is the accuracy of the
 // batch.
 TEST(Answers, WeighMetricsByRows) {
   const Batch batch(7);

@@ -241,7 +241,7 @@ TEST(Session, NamesWhatIsFedThatIsNotFinite) {
   feeds.images()[6 * 36 + 2 * 6 + 5] = nan;  // the third image of replica 1
   expect_error([&] { session.step().run(fed, session.run_options(0)); },
                "step: the loss is nan, for input 'data' of replica 1 is fed nan at [2,0,2,5]");
-  // A model that skips such steps accepts these feeds.
+  // A model that skips non-finite steps accepts these feeds.
   model = small_mlp(2, MomentumSgd{}, {.skip_non_finite = true});
   Session skipping(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   skipping.initialise();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in any layout, and a CPU node that reads and writes such tensors.
+// Tensors in any layout, and a CPU node that reads and writes tensors in any layout.
 #pragma once
 
 #include <cmath>

@@ -57,7 +57,7 @@ TEST_F(Interrupted, BySignalsTheRunIsSaved) {
   }
 }
 
-// The value of a line such as "SigBlk:    0000000000004002" of a thread's status.
+// The value of a line of a thread's status, for example 0x4002 for "SigBlk: 0000000000004002".
 uint64_t mask_in(const std::string& status, const std::string& name) {
   const auto at = status.find(name + ":");
   EXPECT_NE(at, std::string::npos) << status;
@@ -110,7 +110,7 @@ std::string ending_of(const Outcome& outcome) {
                                  : std::to_string(std::atoi(outcome.out.c_str() + at + 16));
 }
 
-// One rank gets the signal; all ranks end after the same step, whichever step it is.
+// One rank gets the signal; all ranks end after the same step.
 TEST_F(InterruptedRanks, AllEndAfterTheSameStep) {
   for (int told = 0; told < 3; ++told) {
     const std::string run = join("run", told);

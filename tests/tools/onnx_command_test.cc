@@ -206,7 +206,7 @@ TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
         join("'loss' depends on no float32 initializer, but there are others: 2 of ", type,
              "; parameters are trained in float32: export the network in "
              "float32 (PyTorch: model.float())");
-    if (type != DType::bfloat16) {  // NumPy has no such type
+    if (type != DType::bfloat16) {  // NumPy has no bfloat16
       write_npy(folder / "in/x.npy", Literal(type, {4, 2}));
       expect_refused(step({"--loss", "loss"}), {said});
     }
