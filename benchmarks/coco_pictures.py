@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures with COCO annotations as torchvision's detectors take them, and their score."""
+"""Pictures with COCO annotations in the form of torchvision's detectors, and their score."""
 import contextlib
 import io
 
@@ -17,7 +17,7 @@ def quietly(call, *words):
 
 
 class Pictures:
-    """All of a folder, in memory: blue, green, red; and their boxes without crowd regions."""
+    """All pictures of a folder in memory (blue, green, red), and their boxes without crowd regions."""
 
     def __init__(self, folder):
         self.coco = quietly(COCO, f"{folder}/annotations.json")
@@ -53,7 +53,7 @@ class Pictures:
             yield [self.image(*place) for place in places], [self.target(*place) for place in places]
 
     def results(self, n, found):
-        """What torchvision's detector found in picture n, in COCO's form."""
+        """The detections of torchvision's detector in picture n, in COCO's form."""
         boxes = found["boxes"].clone()
         boxes[:, 2:] -= boxes[:, :2]
         return [{"image_id": self.ids[n], "category_id": self.categories[label - 1], "bbox": box,

@@ -6,27 +6,27 @@
     build/peer/bin/pip install torch torchvision pycocotools pyyaml
     build/peer/bin/python benchmarks/compare_detector.py [--iterations 500] [--seeds 2] [--quick]
 
-Alike: body, pyramid, heads and their first weights; anchors and their places; the pictures of each
-step (the same JPEG files) and which of them are mirrored; the rate of each step, momentum, decay,
+Equal: body, pyramid, heads and their initial weights; anchors and their positions; the pictures of
+each step (the same JPEG files) and the mirrored pictures; the rate of each step, momentum, decay,
 twice the rate for biases; how many anchors and RoIs are sampled; limits of suppression; threads.
 pycocotools scores both on held-out pictures.
 
-Not alike, as each has its own way:
-  * random samples: other generators
-  * the loss of boxes bends at 1 here (Detectron), at 1/9 in torchvision
+Different:
+  * random samples: different generators
+  * the loss of boxes becomes linear at 1 here (Detectron), at 1/9 in torchvision
   * anchors beyond the picture's edge count in torchvision only
-  * crowd regions: neither object nor background here; torchvision knows none, they are left out
-  * the last pixel is a RoI's edge when it is pooled here; the first one outside, in torchvision
-  * here, two replicas of four pictures each divide their own losses; there, eight pictures are one
-    batch
-  * the momentum holds the rate here, so it lags a little while the rate warms up
-torchvision's pictures are read before its time is taken and lie in memory; Lockstep's time includes
-reading. Of PyTorch's memory layouts the faster one is taken.
+  * crowd regions: neither object nor background here; left out for torchvision, which has none
+  * a pooled RoI ends at its last pixel here; at the first pixel outside in torchvision
+  * here, two replicas of four pictures each divide their own losses; in torchvision, eight pictures
+    are one batch
+  * the momentum includes the rate here, so it lags a little while the rate warms up
+torchvision's pictures are read into memory before its time starts; Lockstep's time includes
+reading. The faster of PyTorch's memory layouts is used.
 
 Afterwards Lockstep's trained weights are scored in torchvision's network, with RoIs pooled as here.
-That AP has to be Lockstep's own, or the two have not trained the same network. The last line has
+This AP must equal Lockstep's own, or the two have not trained the same network. The last line has
 the mean AP of both and the ratio of a step's time: 1.50x means that Lockstep is 1.5 times as fast.
-Nothing else should run meanwhile, since the two train one after the other.
+Nothing else should run meanwhile, because the two train one after the other.
 """
 import argparse
 import json
@@ -48,14 +48,14 @@ except ImportError as missing:
     sys.exit(f"compare_detector: {missing} (pip install torch torchvision pycocotools pyyaml)")
 
 LIMIT = 0.04  # of the difference in AP
-SAME = 2e-3   # AP of one network and weights by both; equal scores may be ordered otherwise
+SAME = 2e-3  # difference in AP of one network and weights; equal scores may be ordered differently
 LAYOUTS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONFIG = f"{ROOT}/configs/detection/scenes_faster_rcnn_fpn.yaml"
 
 
 class Lockstep:
-    """The program, and folders of what it draws (`data`) and trains (`work`)."""
+    """The program, with folders for drawn pictures (`data`) and for runs (`work`)."""
 
     def __init__(self, args, work):
         self.program, self.data, self.work = args.lockstep, args.data, work
@@ -70,7 +70,7 @@ class Lockstep:
         return ran.stdout
 
     def scenes(self, name, count):
-        """Draws them once: the annotations are written last."""
+        """Draws pictures once: the annotations are written last."""
         folder = f"{self.data}/{name}_{count}"
         if not os.path.exists(f"{folder}/annotations.json"):
             self.run("scenes", "--images", count, "--out", folder, *["--val"] * (name != "train"))
@@ -85,7 +85,7 @@ class Lockstep:
         return keys
 
     def train(self, seed, test_on, iterations, **more):
-        """Its checkpoint, what it logged of each iteration, and what it said."""
+        """Returns the checkpoint, the log of each iteration, and the output."""
         replicas = self.config["NUM_GPUS"]
         keys = self.keys(seed, test_on) | {"SOLVER.MAX_ITER": iterations, "TEST.ITERS": iterations,
                                            "TRAIN.LOG_ITERS": 1} | more
@@ -97,11 +97,11 @@ class Lockstep:
         return f"{run}/checkpoint.safetensors", lines, said
 
     def first_weights(self, seed):
-        """A rate of 0 leaves them as they are."""
+        """Returns the initial weights: a rate of 0 leaves them unchanged."""
         return self.train(seed, "few", 1, **{"SOLVER.BASE_LR": 0, "SOLVER.STEPS": [0]})[0]
 
     def find(self, seed, weights):
-        """Results on the held-out pictures."""
+        """Returns the results on the held-out pictures."""
         out = f"{self.work}/{seed}_found"
         self.run("test", CONFIG, "--weights", weights, "--out", out,
                  *[word for key in self.keys(seed, "val").items() for word in key])
@@ -110,7 +110,7 @@ class Lockstep:
 
 
 class Torch:
-    """torchvision's detector with weights of Lockstep's."""
+    """torchvision's detector with Lockstep's weights."""
 
     def __init__(self, config, weights, layout="contiguous", **more):
         self.net = detector(config, **more)
@@ -131,7 +131,7 @@ class Torch:
         return loss.item()
 
     def train(self, steps, rates):
-        """Seconds of each step."""
+        """Returns the seconds of each step."""
         seconds = []
         self.net.train()
         for rate, (images, targets) in zip(rates, steps):
@@ -150,7 +150,7 @@ class Torch:
 
 
 def faster_layout(config, weights, steps):
-    """By a few steps of each, in turn."""
+    """Times a few steps of each layout, in turns."""
     seconds = {layout: [] for layout in LAYOUTS}
     peers = {layout: Torch(config, weights, layout) for layout in LAYOUTS}
     for _ in range(3):
@@ -161,7 +161,7 @@ def faster_layout(config, weights, steps):
 
 
 def one_seed(args, seed, lockstep, training, testing):
-    """AP of both, and seconds of both's steps."""
+    """Returns the AP of both, and the seconds of both's steps."""
     config = lockstep.config
     batch = config["NUM_GPUS"] * config["TRAIN"]["IMS_PER_BATCH"]
     steps = lambda: training.steps(batch, config["TRAIN"]["USE_FLIPPED"], seed)
@@ -195,12 +195,12 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iterations", type=int, default=500,
-                        help="of 8 pictures; the rate falls at the same shares of them")
-    parser.add_argument("--seeds", type=int, default=2, help="how many")
-    parser.add_argument("--quick", action="store_true", help="a minute, which says nothing of AP")
-    parser.add_argument("--threads", type=int, default=2, help="of each; even")
+                        help="iterations of 8 pictures; the rate falls at equal fractions of the run")
+    parser.add_argument("--seeds", type=int, default=2, help="number of seeds")
+    parser.add_argument("--quick", action="store_true", help="a run of one minute, too short for an AP")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each program; even")
     parser.add_argument("--data", default=f"{ROOT}/build/compare_detector",
-                        help="folder that pictures are drawn into, once")
+                        help="folder for the pictures, which are drawn once")
     parser.add_argument("--lockstep", default=f"{ROOT}/build/release/lockstep")
     args = parser.parse_args()
     args.pictures = {"train": 4000, "val": 500, "few": 8}

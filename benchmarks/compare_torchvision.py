@@ -5,9 +5,9 @@
     benchmarks/compare_torchvision.py [--rounds 3] [--lockstep build/release/lockstep]
 
 1,024 RoIs x 256 channels x 7 x 7, two samples a bin and side, levels of strides 4 to 32 of an input
-of 800 x 1344; one thread. The same RoIs on the same levels as `lockstep bench detection-operators`
-takes; torchvision's are one roi_align a level, joining them not counted. The two take turns, so that
-a busy machine is busy for both. A ratio of 2.00x means that Lockstep is twice as fast.
+of 800 x 1344; one thread. RoIs and levels are equal to those in `lockstep bench detection-operators`.
+torchvision runs one roi_align a level; joining the results is not counted. The two take turns, so
+that a busy machine slows both equally. A ratio of 2.00x means that Lockstep is twice as fast.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ HEIGHT, WIDTH, ROIS, CHANNELS = 800, 1344, 1024, 256
 
 
 def boxes():
-    """As spread_boxes() of tools/bench/detection_operators.cc."""
+    """The boxes of spread_boxes() of tools/bench/detection_operators.cc."""
     i = torch.arange(1, ROIS + 1, dtype=torch.float64)
     spread = [torch.frac(i / 1.1673039782614187 ** axis) for axis in range(1, 5)]
     side, aspect = 16 * 2 ** (5 * spread[0]), 2 ** (spread[1] - 0.5)
@@ -48,7 +48,7 @@ class Pyramid:
                      for s in (4, 8, 16, 32)]
 
     def times(self):
-        """Seconds of the forward and of the backward pass."""
+        """Returns the seconds of the forward and of the backward pass."""
         start = time.perf_counter()
         y = [roi_align(x, rois, 7, 0.25 / 2 ** n, 2)
              for n, (x, rois) in enumerate(zip(self.maps, self.rois))]

@@ -18,7 +18,7 @@ def main():
     parser.add_argument("file")
     args = parser.parse_args()
     shape, _ = images_of(args.model)
-    # The exporter by tracing, which newer versions take only when asked.
+    # Uses the exporter by tracing, which newer versions use only on request.
     traced = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     torch.onnx.export(MODELS[args.model]().train(), torch.rand(2, *shape), args.file, input_names=["data"],
                       output_names=["scores"], opset_version=17, training=torch.onnx.TrainingMode.PRESERVE,

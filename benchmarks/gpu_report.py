@@ -11,14 +11,14 @@
   d  5 min  the same step beside PyTorch's: eager, as a CUDA graph, compiled
   e  6 min  operators in float32, TF32 and float16; some under compute-sanitizer
   f  2 min  a detector
-  g  3 min  two processes on the one GPU, which NCCL takes for two hosts: bits, and a process that is lost
+  g  3 min  two processes on the one GPU, which NCCL sees as two hosts: bits, and a lost process
   h  4 min  an LSTM, a vision transformer from ONNX, and steps in TF32, each beside PyTorch's
 
 Each stage writes its part (a.json, logs) into the folder as it goes, so a machine that is taken away
-leaves what there was; report.txt has them all. A later call with the same folder goes on with what
-is missing or failed; --stages takes the stages that it names again. Engines that stage b timed
-(engines.txt) serve the later ones. Exit code 1: a test or a step failed; 2: no GPU. --device cpu
-rehearses it all.
+leaves all results until then; report.txt has all parts. A later call with the same folder runs
+missing and failed stages; --stages repeats the stages that it names. Later stages use the engines
+that stage b timed (engines.txt). Exit code 1: a test or a step failed; 2: no GPU. --device cpu
+rehearses all stages.
 """
 import argparse
 import datetime
@@ -35,22 +35,22 @@ STAGES = {"a": (4, tests.stage_a), "b": (5, steps.stage_b), "c": (3, kernels.sta
 def parse():
     lockstep, folder_of_tests, configs = machine.find_programs()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default="gpu_report", help="folder to write to, and to go on from")
+    parser.add_argument("--out", default="gpu_report", help="folder to write to, and to continue from")
     parser.add_argument("--stages", "--stage", help="such as ab; by default all that are not complete")
     parser.add_argument("--device", choices=["gpu", "cpu"], default="gpu")
     parser.add_argument("--model", default="resnet50")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a run")
-    parser.add_argument("--rounds", type=int, default=3, help="of stages d and h")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of stages d and h")
     parser.add_argument("--detector-iterations", type=int, default=100)
-    parser.add_argument("--process-iterations", type=int, default=60, help="of a run of stage g")
-    parser.add_argument("--seconds-of-a-pair", type=float, default=40, help="the most that a run of stage g takes")
-    parser.add_argument("--further", nargs="*", metavar="MODEL", help="of stage h",
+    parser.add_argument("--process-iterations", type=int, default=60, help="iterations of a run of stage g")
+    parser.add_argument("--seconds-of-a-pair", type=float, default=40, help="time limit of a run of stage g")
+    parser.add_argument("--further", nargs="*", metavar="MODEL", help="models of stage h",
                         default=["lstm", "vit_b16", "resnet50", "vgg16", "lenet", "mlp"])
-    parser.add_argument("--imported", default="vit_b16", help="the network that stage h takes from an ONNX file")
+    parser.add_argument("--imported", default="vit_b16", help="the network that stage h trains from an ONNX file")
     parser.add_argument("--imported-batch", type=int, default=64)
-    parser.add_argument("--compile-mode", default="reduce-overhead", help="of torch.compile")
-    parser.add_argument("--minutes", type=float, help="for each stage, instead of its own limit")
+    parser.add_argument("--compile-mode", default="reduce-overhead", help="mode of torch.compile")
+    parser.add_argument("--minutes", type=float, help="time limit of each stage, instead of the limits above")
     parser.add_argument("--lockstep", default=lockstep)
     parser.add_argument("--tests", default=folder_of_tests, help="folder of the test programs")
     parser.add_argument("--configs", default=configs)
@@ -109,7 +109,7 @@ def main():
         try:
             run(found, args)
             found.finish()
-        except Exception as error:  # the stages behind it go on
+        except Exception as error:  # later stages continue
             found.add("stage", f"stopped: {type(error).__name__}: {error}", failed=True)
         write_report(args)
     failed = write_report(args)

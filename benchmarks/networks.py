@@ -107,7 +107,7 @@ def mlp():
 
 
 class Lstm(nn.Module):
-    """As lstm of tools/bench/networks.cc."""
+    """The lstm of tools/bench/networks.cc."""
 
     def __init__(self):
         super().__init__()
@@ -140,7 +140,7 @@ MODELS = {
 
 
 def images_of(model):
-    """The shape of an image and the number of classes, as bench_network() of tools/bench."""
+    """The shape of an image and the number of classes, as in bench_network() of tools/bench."""
     if model == "lstm":
         return (64, 512), 10
     return ((1, 28, 28), 10) if model in ("mlp", "lenet") else ((3, 224, 224), 1000)

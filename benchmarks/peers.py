@@ -7,8 +7,8 @@
 
 Prints a line of JSON when the first step is done, then takes N steps and prints a line with their
 seconds. Without --steps it reads numbers of steps from its input, and answers each with a line.
-`graph` is a CUDA graph. With several ranks the batch is shared out over as many processes, whose
-gradients DistributedDataParallel sums over Gloo.
+`graph` is a CUDA graph. With several ranks the batch is split over that number of processes, and
+DistributedDataParallel sums their gradients over Gloo.
 """
 import argparse
 import contextlib
@@ -86,7 +86,7 @@ def most_bytes():
 
 
 def serve(step, rank, requests):
-    """`requests` yields numbers of steps, the same on all ranks."""
+    """`requests` yields numbers of steps, equal on all ranks."""
     def say(**what):
         if rank == 0:
             print(json.dumps(what), flush=True)
@@ -120,7 +120,7 @@ def main():
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("batch", type=int)
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
-    parser.add_argument("--threads", type=int, help="of each rank")
+    parser.add_argument("--threads", type=int, help="threads of each rank")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--way", choices=["eager", "graph", "compiled"], default="eager")
     parser.add_argument("--compile-mode", default="default")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of a detector's training steps, as data/detection/order.h orders them."""
+"""The pictures of a detector's training steps, in the order of data/detection/order.h."""
 import itertools
 
 PICTURE_STREAM = 7 << 40  # kPictureStream of data/detection/order.cc
@@ -7,7 +7,7 @@ MASK = 0xFFFFFFFF
 
 
 def philox(seed, stream, index):
-    """As runtime/philox.h: four numbers of 32 bits."""
+    """The generator of runtime/philox.h: four numbers of 32 bits."""
     x = [index & MASK, index >> 32, stream & MASK, stream >> 32]
     keys = [seed & MASK, seed >> 32]
     for _ in range(10):

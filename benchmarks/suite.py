@@ -7,12 +7,12 @@
                          [--json FILE] [--record FILE] [--picture FILE.svg]
 
 The same network, batch, momentum SGD with weight decay; random images. Lockstep and all variants of
-PyTorch (eager and compiled, both layouts) take turns, round after round, so that a busy machine is
-busy for all; a variant's process stays, waiting, until the last round. Medians count, against
+PyTorch (eager and compiled, both layouts) take turns, round after round, so that a busy machine
+slows all equally; a variant's process waits until the last round. Medians count, against
 PyTorch's fastest variant: a ratio of 1.23 means that Lockstep is 1.23 times as fast. Memory is the
-most that a process had, the first step is counted from the start of its process. With --ranks N,
+peak of a process; the first step is timed from the start of its process. With --ranks N,
 Lockstep has N replicas of one thread, PyTorch N processes with DistributedDataParallel. --exact is
-Lockstep's: it computes convolutions directly, never by Winograd's method.
+for Lockstep: it computes convolutions directly, never by Winograd's method.
 --record writes a file for `lockstep bench train-step --against FILE`. A run that is stopped (Ctrl-C,
 SIGTERM) keeps the models and rounds that are complete, and ends with code 130.
 """
@@ -31,7 +31,7 @@ MODELS = "mlp:16,lenet:16,lenet:64,resnet18:16,resnet50:16,mobilenet_v2:16,vgg16
 
 
 class Peer:
-    """A process of peers.py. Its first step is done when it is made."""
+    """A process of peers.py, which has done its first step."""
 
     def __init__(self, args, model, batch, options):
         self.process = subprocess.Popen(
@@ -83,7 +83,7 @@ def threads_of(args):
 
 
 def steps_of(seconds):
-    """Steps of a round: short ones are many."""
+    """The number of steps of a round: many if they are short."""
     return max(3, min(200, int(1 / seconds)))
 
 
@@ -98,7 +98,7 @@ def start_peers(args, model, batch):
     peers = {}
     for name, options in variants(args.bfloat16):
         if model in ("mlp", "lstm") and "--channels-last" in options:
-            continue  # they have no layout to speak of
+            continue  # these models have no image layout
         try:
             peers[name] = Peer(args, model, batch, options)
         except (RuntimeError, json.JSONDecodeError) as error:  # a compiler may be missing, or more
@@ -151,7 +151,7 @@ def row_of(r):
 
 
 def picture_of(results):
-    """Bars of the ratios, and a line where both are as fast."""
+    """Bars of the ratios, and a line at ratio 1."""
     unit, left, height = 160, 150, 26
     width = left + int(unit * max(2.0, *(r["ratio"] for r in results))) + 60
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '

@@ -58,7 +58,7 @@ class Backbone(nn.Module):
 
 
 class LastPixelRoIAlign(MultiScaleRoIAlign):
-    """Lockstep's: a RoI is pooled up to its last pixel, while its whole size decides its level."""
+    """Lockstep's pooling: a RoI is pooled up to its last pixel, but its whole size decides its level."""
     EDGE = torch.tensor([0.0, 0, 1, 1])
 
     def forward(self, maps, boxes, sizes):
@@ -70,7 +70,7 @@ class LastPixelRoIAlign(MultiScaleRoIAlign):
 
 
 def base_anchors(stride, size, ratios):
-    """As builders/detection/anchors.cc."""
+    """The anchors of builders/detection/anchors.cc."""
     boxes = []
     for ratio in ratios:
         width = round(math.sqrt(stride * stride / ratio))
@@ -140,7 +140,7 @@ NAMES = [(r"conv1", lambda m: ("backbone.conv1", "backbone.bn1")),
 
 
 def torch_name(name):
-    """Of a parameter, by its name in Lockstep."""
+    """torchvision's name of a parameter, from its name in Lockstep."""
     stem, norm, end = re.fullmatch(r"(.*?)(_gn)?_([wbs])", name).groups()
     for pattern, modules in NAMES:
         if found := re.fullmatch(pattern, stem):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages d and h: training steps beside PyTorch's, taking turns."""
+"""Stages d and h: training steps of Lockstep and of PyTorch, which take turns."""
 import dataclasses
 import json
 import os
@@ -13,7 +13,7 @@ from . import imported, machine, steps
 class Case:
     model: str
     batch: int
-    precision: str  # of `bench train-step`; tf32: float32 whose products may be rounded to TF32
+    precision: str  # of `bench train-step`; tf32: float32 with products that may be rounded to TF32
     ways: tuple  # PyTorch's
     imported: bool = False  # Lockstep trains a file that PyTorch exports
 
@@ -66,7 +66,7 @@ def compare(part, args, case):
                 seconds.setdefault(name, []).append(statistics.median(run()))
             except TimeoutError:
                 late = True
-            except steps.StepFailed as error:  # one that cannot run here is named, and the others go on
+            except steps.StepFailed as error:  # a failed program is named, and the others continue
                 left_out[name] = str(error)
     report(part, case, {name: times for name, times in seconds.items() if times}, left_out, late)
 
@@ -83,7 +83,7 @@ def report(part, case, seconds, left_out, late):
         best = min(peers, key=peers.get)
         ratio = peers[best] / medians["Lockstep"]
         lines.append(f"  Lockstep against the best of PyTorch ({best}): {ratio:.2f}x")
-    # Fewer rounds are a result, too; one without both sides is none.
+    # Fewer rounds are a result, too; without both sides there is no result.
     part.add(case.name(), lines, failed="Lockstep" in left_out, late=late and ratio is None,
              seconds=seconds, left_out=left_out, ratio=ratio)
 

@@ -8,7 +8,7 @@ import sys
 
 from . import machine, steps
 
-ITERATIONS = 40  # of which the last half count
+ITERATIONS = 40  # the last half counts
 
 
 def exported(part, args, case):
@@ -22,7 +22,7 @@ def exported(part, args, case):
 def seconds_of_a_step(part, args, case):
     config = os.path.join(args.out, case.model + ".yaml")
     folder = os.path.join(args.out, "h_" + case.model)
-    shutil.rmtree(folder, ignore_errors=True)  # of the round before
+    shutil.rmtree(folder, ignore_errors=True)  # of the previous round
     with open(config, "w", encoding="utf-8") as file:
         file.write(f"""DEVICES: {args.device}
 PRECISION: {case.precision}

@@ -7,7 +7,7 @@ from . import machine, steps
 
 SLOWEST = 5
 TIME = "gpu__time_duration.sum"
-# What a slow kernel is short of: memory, arithmetic, or warps to wait with.
+# The limits of a slow kernel: memory, arithmetic, or warps.
 METRICS = {"dram__throughput.avg.pct_of_peak_sustained_elapsed": "% of memory",
            "sm__throughput.avg.pct_of_peak_sustained_elapsed": "% of arithmetic",
            "sm__warps_active.avg.pct_of_peak_sustained_active": "% of warps",
@@ -33,7 +33,7 @@ def profiled(args, log, seconds):
 
 def rows_of(table):
     rows = list(csv.DictReader(line for line in lines_of(table) if line.startswith('"')))
-    return rows[1:]  # the first has the units
+    return rows[1:]  # the first row has the units
 
 
 def lines_of(table):
@@ -44,7 +44,7 @@ def lines_of(table):
 
 
 def why(table, text):
-    """The profiler's own errors are beside its table; some machines do not let it count."""
+    """The profiler's first error; some machines forbid its counters."""
     errors = [line for line in lines_of(table) + text.splitlines() if "==ERROR==" in line]
     return (errors + text.strip().splitlines()[-1:] + [""])[0]
 
@@ -53,7 +53,7 @@ def number(text):
     try:
         return float(text.replace(",", ""))
     except ValueError:
-        return 0.0  # it could not be counted
+        return 0.0  # not counted
 
 
 def time_of(row):
@@ -75,7 +75,7 @@ def stage_c(part, args):
         return
     name = "times of all kernels"
     try:
-        # Engines that are still to be timed would be launches, too.
+        # Times the engines first: timing would launch kernels, too.
         steps.train_step(args, part.log_of("engines"), part.left(), steps.large_step(args), True)
         ranked = slowest_of(profiled(args, part.log_of(name), part.left()))
         part.add(name, f"{name:42} the {len(ranked)} slowest of one run, warm-up included",

@@ -8,7 +8,7 @@ import site
 import subprocess
 import sysconfig
 
-LATE = 124  # the exit code of a program whose time was over
+LATE = 124  # the exit code of a program that ran out of time
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(BENCH)  # of a bundle, or of the sources
 
@@ -23,7 +23,7 @@ def find_programs():
 
 
 def environment(**variables):
-    """CUDA's libraries may lie where Python packages bring them."""
+    """Adds CUDA's libraries of Python packages to the library path."""
     packages = (sysconfig.get_path("purelib"), site.getusersitepackages())
     brought = sorted(path for folder in packages for path in glob.glob(os.path.join(folder, "nvidia", "*", "lib")))
     folders = brought + [os.environ.get("LD_LIBRARY_PATH", "")]
@@ -45,7 +45,7 @@ def tool(name):
 
 
 def run_group(command, file, seconds, variables):
-    """Profilers start the program as a child of theirs, so it has to end with them."""
+    """Profilers start the program as a child process, so the whole group is killed."""
     process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=variables,
                                start_new_session=True)
     try:
@@ -59,7 +59,7 @@ def run_group(command, file, seconds, variables):
 
 
 def run_logged(command, log, seconds, **variables):
-    """The exit code, LATE if the time was over, and what the program wrote."""
+    """The exit code, LATE if the time was over, and the program's output."""
     with open(log, "w", encoding="utf-8") as file:
         try:
             code = run_group(command, file, max(1, seconds), environment(**variables))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one stage of a GPU report has found: a file in the report's folder, written as it grows."""
+"""The results of one stage of a GPU report: a file in the report's folder, written as it grows."""
 import json
 import os
 import time
 
 
 class Part:
-    """`add` writes at once, so a machine that is taken away leaves what there was until then."""
+    """`add` writes at once, so a machine that is taken away leaves all results until then."""
 
     def __init__(self, folder, stage, minutes, kept=()):
-        """`kept`: items of a run before this one, which is gone on with."""
+        """`kept` are items of an earlier run, which this run continues."""
         self.folder, self.stage = folder, stage
         self.items, self.complete = list(kept), False
         self.end = time.monotonic() + 60 * minutes
@@ -26,14 +26,14 @@ class Part:
         return self.end - time.monotonic()
 
     def add(self, name, lines, failed=False, **found):
-        """`lines`: of the report's text."""
+        """`lines` are text of the report."""
         lines = [lines] if isinstance(lines, str) else list(lines)
         self.items.append({"name": name, "lines": lines, "failed": failed, **found})
         print("\n".join(lines), flush=True)
         self.write()
 
     def late(self, name):
-        """Whether the time is over; then the report names what was not reached."""
+        """True if the time is over; the report then names the item that was not reached."""
         if self.left() > 0:
             return False
         self.add(name, f"{name:42} not reached: the stage's time is over", late=True)
@@ -65,7 +65,7 @@ def settled(part):
 
 
 def read(folder, stage):
-    """A part that a run before this one left, or None."""
+    """The part of an earlier run, or None."""
     try:
         with open(file_of(folder, stage), encoding="utf-8") as file:
             return json.load(file)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stage g: two processes train on one GPU, which NCCL takes for two hosts.
+"""Stage g: two processes train on one GPU, which NCCL sees as two hosts.
 
-NCCL refuses two processes that have the same host and the same GPU. With NCCL_HOSTID each process is a host of its own;
-the processes exchange by sockets and take turns on the GPU, so times mean nothing and bits everything.
+NCCL refuses two processes that have the same host and the same GPU. With NCCL_HOSTID each process is a separate host;
+the processes exchange by sockets and take turns on the GPU, so only bits matter, not times.
 """
 import array
 import json
@@ -20,7 +20,7 @@ PATIENCE = 15  # seconds that a process waits for a lost one
 LARGEST_DIFFERENCE = 1e-5  # of a sum whose order NCCL chooses, relative to the largest parameter
 
 ALONE = "one process, two replicas"
-# Name, options of `train`. The first is one process, whose bits `collective` has, too.
+# Name, options of `train`. The first run is one process; `collective` has the same bits.
 RUNS = {
     ALONE: ["--all-reduce", "collective"],
     "collective": ["--all-reduce", "collective"],
@@ -44,7 +44,7 @@ def environment(rank, ranks, job):
 
 
 class Ranks:
-    """The processes of one run; each writes a log of its own."""
+    """The processes of one run; each writes its own log."""
 
     def __init__(self, part, args, name, options, ranks=2):
         self.logs = [part.log_of(f"{name} rank {rank}") for rank in range(ranks)]
@@ -56,7 +56,7 @@ class Ranks:
                     env=environment(rank, ranks, re.sub(r"\W", "", name))))
 
     def wait(self, seconds):
-        """The exit codes; LATE for what has not ended by then."""
+        """Returns the exit codes; LATE for a process that has not ended by then."""
         end = time.monotonic() + max(1, seconds)
         codes = []
         for process in self.processes:
@@ -115,11 +115,11 @@ def difference(folder, other):
             or without_floats(tensors) != without_floats(others)):
         return None
     largest = max(abs(a - b) for a, b in zip(numbers, other_numbers)) / max(map(abs, numbers))
-    return largest or sys.float_info.min  # 0 and -0 are equal numbers and other bits
+    return largest or sys.float_info.min  # 0 and -0 are equal numbers with different bits
 
 
 def compared(name, found):
-    """Whether a run's difference from one process is as it should be, and how to say so."""
+    """Returns True if a run's difference from one process is allowed, and a text about it."""
     if found is None:
         return False, "other tensors than one process"
     if found == 0:
@@ -130,7 +130,7 @@ def compared(name, found):
 
 def train_ranks(part, args, name, options):
     folder, alone = (os.path.join(args.out, "g_" + re.sub(r"\W+", "_", run)) for run in (name, ALONE))
-    shutil.rmtree(folder, ignore_errors=True)  # of a call before
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier call
     count = 1 if name == ALONE else 2
     ranks = Ranks(part, args, name, training(args, folder, args.process_iterations, "--devices",
                                              devices(args, 3 - count), *options), count)

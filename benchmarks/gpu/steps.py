@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages b and f: what Lockstep's training steps take, without a peer."""
+"""Stages b and f: times of Lockstep's training steps, without a peer."""
 import json
 import math
 import os
@@ -15,12 +15,12 @@ class StepFailed(RuntimeError):
 
 
 def engines_of(args):
-    """Stage b times engines into it; later stages, and later calls, use what it found."""
+    """The file of engines that stage b times; later stages, and later calls, use it."""
     return os.path.join(args.out, "engines.txt")
 
 
 def output_or_raise(command, log, seconds, **variables):
-    """What a program writes if it ends well and in time."""
+    """Returns a program's output if it ends well and in time."""
     code, text = machine.run_logged(command, log, seconds, **variables)
     if code == machine.LATE:
         raise TimeoutError
@@ -37,7 +37,7 @@ def last_json_line(text):
 
 
 def train_step(args, log, seconds, options, engines):
-    """A line of `bench train-step --json`."""
+    """Returns a line of `bench train-step --json`."""
     variables = {"LOCKSTEP_ENGINES": engines_of(args)} if engines else {}
     text = output_or_raise(
         [args.lockstep, "bench", "train-step", "--devices", args.device, "--json", *options], log, seconds,
@@ -51,7 +51,7 @@ def large_step(args, *options, count=None):
 
 
 def rows_of_steps(args):
-    """Name, options, whether engines are timed or kept."""
+    """Yields name, options, and True if engines are timed or kept."""
     what = f"{args.model} in bfloat16"
     yield f"{what}, engines by rule", large_step(args), False
     yield f"{what}, engines being timed", large_step(args), True
@@ -97,8 +97,7 @@ def profile(part, args):
              failed=code not in (0, machine.LATE), late=code == machine.LATE)
 
 
-# The pictures are drawn first, which the rate of the last iterations leaves out. The test at the end is not what is
-# measured.
+# The pictures are drawn first; the rate of the last iterations leaves that out. The test at the end is not measured.
 def stage_f(part, args):
     part.start_over()
     name = "Faster R-CNN on drawn scenes"

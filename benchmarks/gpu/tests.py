@@ -9,7 +9,7 @@ from .machine import LATE
 # Kernels with shared memory, atomics, sums over blocks or packs; all operators would take too long.
 SANITIZED = ":".join(f"Table/{table}.*" for table in (
     "BatchNorms", "Pool", "Losses", "Reduce", "Optimizer", "ManyUpdates", "Gathers"))
-# Kernels of the CPU, called by their tests themselves: no device changes them (tests/CMakeLists.txt has the same list).
+# Tests that call kernels of the CPU directly: no device changes them (tests/CMakeLists.txt has the same list).
 ON_THE_CPU = "*/Collective.*:*/BatchNormVectors.*:TiledCopies.*:TopK.*:TurnedCopies.*:Columns.*:Pointwise.*"
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 
@@ -19,7 +19,7 @@ def operators_in(args, precision):
     left_out = ON_THE_CPU
     if precision != "float32":
         variables["LOCKSTEP_CASE_PRECISION"] = precision
-        left_out += ":*Errors.*"  # what has no other form is left to float32
+        left_out += ":*Errors.*"  # cases without another precision are left to float32
     return (f"operators in {precision}", [os.path.join(args.tests, "operators_test"), f"--gtest_filter=-{left_out}"],
             variables)
 
@@ -58,7 +58,7 @@ def run(part, args, tests):
 
 
 def shows_nothing(args, code, found):
-    """On a GPU no program may skip all it has."""
+    """True if a program skips all its tests on a GPU, which is an error."""
     return args.device == "gpu" and code == 0 and found["passed"] == 0
 
 
