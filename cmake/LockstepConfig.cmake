@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 include(CMakeFindDependencyMacro)
-# The very oneDNN that this was built with: its major versions do not mix.
+# Requires the oneDNN of this build: its major versions do not mix.
 set(LOCKSTEP_DNNL "@LOCKSTEP_DNNL@" CACHE FILEPATH "oneDNN's library")
 set(LOCKSTEP_DNNL_INCLUDE "@LOCKSTEP_DNNL_INCLUDE@" CACHE PATH "oneDNN's headers")
 include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)

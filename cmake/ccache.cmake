@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where ccache is, it compiles only what no earlier build did, in another clone too: paths below this
-# folder are written relative to the build folder, so they are the same everywhere. What is new
-# is not preprocessed once more to be recognised: the compiler's own list of headers serves for that. Precompiled
-# headers are looked up as others are, by their contents and by the definitions on the command line.
+# With ccache, only files that no earlier build compiled are compiled, in another clone, too: paths below this folder
+# are written relative to the build folder, so they are equal everywhere. A new file is not preprocessed a second time
+# for its key: the compiler's own list of headers serves instead. Precompiled headers are looked up like other headers,
+# by their contents and by the definitions on the command line.
 find_program(LOCKSTEP_CCACHE ccache)
 if(LOCKSTEP_CCACHE)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Are GPU kernels built? They need nvcc and the headers of two libraries that CUDA's toolkit does not
-# bring; the libraries themselves are looked for when a run needs them.
+# Decides if GPU kernels are built. They need nvcc and the headers of two libraries that CUDA's toolkit lacks. A run
+# looks for the libraries themselves.
 find_program(LOCKSTEP_NVCC nvcc)
 if(LOCKSTEP_NVCC)
   get_filename_component(cuda_root "${LOCKSTEP_NVCC}" REALPATH)
@@ -19,9 +19,9 @@ endforeach()
 list(JOIN missing ", " missing)
 
 if(LOCKSTEP_CUDA STREQUAL "ON" AND missing)
-  message(FATAL_ERROR "CUDA: required (LOCKSTEP_CUDA=ON), but these are not to be found: ${missing}")
+  message(FATAL_ERROR "CUDA: required (LOCKSTEP_CUDA=ON), but these were not found: ${missing}")
 elseif(LOCKSTEP_CUDA MATCHES "^(OFF|LATER)$" OR LOCKSTEP_SANITIZE)
-  message(STATUS "CUDA: not asked for; building CPU replicas")
+  message(STATUS "CUDA: not requested; building CPU replicas")
 elseif(missing)
   message(STATUS "CUDA: not found: ${missing}; building CPU replicas")
 else()

@@ -17,13 +17,13 @@ install(SCRIPT cmake/install_texts.cmake)
 
 set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc/lockstep)
 install(DIRECTORY configs/ DESTINATION ${doc_dir}/examples)
-install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright)  # Debian's name of it
+install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright)  # Debian's name for the licence
 
-# Licence, NOTICE and the copyright files of what is compiled in; a bundle installs this component alone.
+# Licence, NOTICE and the copyright files of compiled-in libraries. A bundle installs only this component.
 find_file(LOCKSTEP_CLI11_HEADER CLI/CLI.hpp REQUIRED)
 find_file(LOCKSTEP_JSON_HEADER nlohmann/json.hpp REQUIRED)
 set(compiled_in ${LOCKSTEP_CLI11_HEADER} ${LOCKSTEP_JSON_HEADER})
-if(LOCKSTEP_CUDA_KERNELS)  # where the toolkit's agreement lies depends on how it was installed
+if(LOCKSTEP_CUDA_KERNELS)  # the path of the toolkit's agreement depends on its installation
   file(GLOB cuda_documents /usr/share/doc/cuda-cudart-* ${CUDAToolkit_BIN_DIR}/../dist-info/nvidia_cuda_runtime*/licenses)
   find_file(LOCKSTEP_CUDA_LICENCE NAMES EULA.txt License.txt copyright NO_DEFAULT_PATH
             PATHS ${CUDAToolkit_BIN_DIR}/.. ${cuda_documents})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The program prints its own manual page and completions, so an installed copy has those of its version.
-# They lie where Debian's man, bash, zsh and fish look.
+# The program prints its own manual page and completions, so an installed copy matches its version. The files are where
+# Debian's man, bash, zsh and fish look.
 function(write_text file)
   get_filename_component(folder ${texts}/${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})

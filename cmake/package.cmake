@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` makes a Debian package of what cmake/install.cmake installs: tools/package.sh. Packages that the
-# program needs are found by its libraries; those that a build against Lockstep needs are suggested.
+# `cpack` makes a Debian package of the files that cmake/install.cmake installs: see tools/package.sh. The program's
+# libraries determine the needed packages. Packages for building against Lockstep are suggested.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME lockstep)
 set(CPACK_PACKAGE_CONTACT "The Lockstep authors")

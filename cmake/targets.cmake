@@ -10,7 +10,7 @@ file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
 set(file_names -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}=)
 target_compile_options(lockstep_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:$<BUILD_INTERFACE:${lockstep_warnings};${file_names}>>)
-if(LOCKSTEP_CUDA_KERNELS)  # nvcc hands them to g++; its own code in between has line marks of its kind
+if(LOCKSTEP_CUDA_KERNELS)  # nvcc passes the warnings to g++; code that nvcc generates has other line marks
   list(JOIN lockstep_warnings "," lockstep_warnings)
   target_compile_options(lockstep_options INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:$<BUILD_INTERFACE:-Xcompiler=${lockstep_warnings}>>)
@@ -18,11 +18,11 @@ endif()
 # g++ 12 sees an overlapping memcpy in `"text" + std::string` (GCC bug 105651).
 target_compile_options(lockstep_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:$<BUILD_INTERFACE:-Wno-restrict>>)
-# clang 19 warns of what std::stable_sort of g++ 12's library calls; 14, the sanitizers' compiler, does not.
+# clang 19 warns of a call in std::stable_sort of g++ 12's library; clang 14, the sanitizers' compiler, does not.
 target_compile_options(lockstep_options INTERFACE
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,15>>:$<BUILD_INTERFACE:-Wno-deprecated-declarations>>)
-# g++ collects its own garbage whenever its heap has doubled. A heap that may grow fivefold takes a third more
-# memory (at most 0.9 GB a file) and a tenth of the time off.
+# g++ collects its garbage whenever its heap has doubled. A heap that may grow fivefold takes a third more memory (at
+# most 0.9 GB a file) and a tenth less time.
 target_compile_options(lockstep_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:$<BUILD_INTERFACE:--param=ggc-min-expand=400>>)
 target_include_directories(lockstep_options INTERFACE
@@ -33,9 +33,8 @@ if(LOCKSTEP_SANITIZE)
   target_link_options(lockstep_options INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
-# Kernels are worth all of the compiler's effort; a build of minutes is worth more than that effort
-# for what runs once. Sanitizers' builds, made to be tested and no more, have a level of their own
-# (CMakePresets.json) and take less where less is asked for.
+# Kernels get the compiler's full effort. Code that runs once gets less, to keep builds short. Sanitizers' builds, which
+# are only tested, have their own level (CMakePresets.json), and -O0 where requested.
 function(lockstep_optimise target level)
   if(LOCKSTEP_SANITIZE AND NOT level STREQUAL "-O0")
     return()
@@ -44,20 +43,20 @@ function(lockstep_optimise target level)
     $<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
 endfunction()
 
-# Most of what a file costs to compile are its headers: sixteen compiled as one take a third of
-# the time. Joined in every build, so that CI tests what users run.
-option(LOCKSTEP_JOINED_FILES "compile sixteen files as one: slower for whoever edits one of them" ON)
+# Headers take most of a file's compile time: sixteen files compiled as one take a third of the time. Every build joins
+# files, so that CI tests the code that users run.
+option(LOCKSTEP_JOINED_FILES "compile sixteen files as one: slower when one of them is edited" ON)
 function(lockstep_join target)
   if(LOCKSTEP_JOINED_FILES AND NOT CMAKE_UNITY_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 
-# Reads a target's most used headers once for all of its files. clang-tidy reads files without them: a file that
-# forgets to include what it uses is found there.
+# Reads a target's most used headers once for all of its files. clang-tidy reads files without precompiled headers, and
+# finds missing includes.
 function(lockstep_precompile target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-    # Without the headers' times ccache knows the result of another build.
+    # Without the headers' times ccache recognises the result of another build.
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>)
     list(TRANSFORM ARGN REPLACE ">" "$<ANGLE-R>" OUTPUT_VARIABLE headers)
