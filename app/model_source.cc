@@ -23,7 +23,8 @@ bool ends_with(const std::string& text, std::string_view end) {
 
 constexpr int64_t kUsualBatch = 32;  // images per replica
 
-// Keys that have no meaning for a source are not reported as misspelt; the error says so.
+// Reads keys that apply to the source. A known key that does not apply gets an error of its kind,
+// not the error for a misspelt key.
 void read_words_for(const ModelRequest& request, ConfigKeys keys, const char* takes) {
   ClassificationConfig config;
   ConfigKeys all = keys_of(config);
@@ -75,7 +76,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
                            ? float_initializers(*file)
                            : check_some_trainable(*file, request.loss, step.options.frozen);
   DataParallelOptions options = options_of(step, run);
-  if (!request.loss.empty()) options.frozen.clear();  // frozen ones are not parameters at all
+  if (!request.loss.empty()) options.frozen.clear();  // frozen initializers are not parameters
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),
                                             MomentumSgd{}, options)},
                  run, batch);

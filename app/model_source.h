@@ -17,28 +17,29 @@ struct ModelRequest {
   // KEY VALUE .., in the form of read_words(): all keys for a CONFIG.yaml, the step's keys for a
   // model's name or a network with a loss, the run's keys for a file with a step.
   std::vector<std::string> settings = {};
-  std::string loss = "";          // for a network in FILE.onnx: the value to minimise
-  bool train_batch_norm = false;  // for a network in FILE.onnx: also trains nodes with
-                                  // training_mode 0
-  bool forward_only = false;      // of a step that is built here: its forward pass alone
-  int64_t batch = 0;              // images per replica; 0: from the configuration, or 32
+  std::string loss = "";  // for a network in FILE.onnx: the value to minimise
+  bool train_batch_norm =
+      false;                  // for a network in FILE.onnx: also trains nodes with training_mode 0
+  bool forward_only = false;  // builds only the forward pass of a step
+  int64_t batch = 0;          // images per replica; 0: from the configuration, or 32
 };
 
 struct SourcedModel : LoadedModel {
-  // Without `devices` for a file if the user named none. `threads` defaults to 1 without a
-  // configuration.
+  // `devices` is empty for a file if the user named no devices. Without a configuration `threads`
+  // is 1 by default.
   RunSettings run;
-  BatchShares shares;        // the shares of a step's batch
+  BatchShares shares;        // of the step's batch
   std::string network = "";  // the name of a model of models.h; empty for other sources
 };
 
 // A model built here is not initialised.
 SourcedModel model_from(const ModelRequest& request);
 
-// Every key of a CONFIG.yaml with its value and where that came from, as YAML; without a model.
+// Every key of a CONFIG.yaml with its value and the value's origin, as YAML. Builds no model.
 std::string configuration_of(const ModelRequest& request);
 
-// A configuration says how its run trains; its forward pass takes as much of that as it can.
+// If the request asks for the forward pass alone, keeps only the options that a forward pass can
+// use.
 void choose_passes(const ModelRequest& request, StepSettings& step);
 
 bool is_yaml(const std::string& path);

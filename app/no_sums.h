@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a step sums no gradients over replicas, as a user is told.
+// Explains to users why a step sums no gradients over replicas.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// "" for a step that sums some.
+// Returns "" for a step that sums gradients.
 std::string why_no_sums(const TrainingModel& model);
 
 }  // namespace lockstep

@@ -83,7 +83,7 @@ void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,
   const std::string what = unknown.what();
   fail(what, what.ends_with("?") ? "" : ";", " MODEL.TYPE ", type->text, " (", type->at,
        ") selects the keys of `lockstep keys --task ", task_kind_of(files, words).name,
-       "`, which this is not one of");
+       "`, and this key is not among them");
 }
 
 }  // namespace lockstep

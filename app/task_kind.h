@@ -17,11 +17,11 @@
 
 namespace lockstep {
 
-// A CONFIG.yaml as a command has it.
+// A CONFIG.yaml, and the settings of a command line.
 struct ConfigRequest {
   const ConfigFiles& files;
   const std::vector<std::string>& words;  // KEY VALUE ..
-  int processes = 1;                      // each with DEVICES of its own
+  int processes = 1;                      // each with its own DEVICES
 };
 
 // Keys with the configuration that they refer to.
@@ -36,7 +36,7 @@ OwnedKeys owned_keys() {
   return {config, keys_of(*config)};
 }
 
-// The same of each task whose configuration one function reads.
+// The functions of a task with one function that reads its configuration.
 template <class Config,
           Config (*read)(const ConfigFiles& files, const std::vector<std::string>& words,
                          int processes, Origins& origins)>
@@ -54,58 +54,60 @@ struct ReadBy {
 };
 
 struct TaskKind {
-  std::string name;                // of `lockstep keys --task`
-  std::string network;             // "a detector", for people
-  std::string mark;                // metadata of its trained networks alone; "": of the first kind
+  std::string name;     // of `lockstep keys --task`
+  std::string network;  // "a detector", for people
+  std::string mark;     // metadata that only this task's trained networks have; "": the first kind
   std::vector<std::string> types;  // values of MODEL.TYPE
   std::string page;                // the beginning of its page of keys
-  OwnedKeys (*keys)();             // with their defaults
+  OwnedKeys (*keys)();             // with default values
 
-  // Each reads the configuration, and throws with file:line and key.
+  // These functions read the configuration, and throw with file:line and key.
   std::string (*yaml)(const ConfigRequest& config);  // with the origin of every value
   std::unique_ptr<Task> (*task)(const ConfigRequest& config);
   SourcedModel (*step)(const ConfigRequest& config, const ModelRequest& wish);
   std::unique_ptr<Scorer> (*scorer)(const ConfigRequest& config);
 
-  std::vector<std::string> infer_options;  // the options of `infer` that not every task has
-  std::string no_infer;                    // why `infer` refuses its networks; "": it does not
+  std::vector<std::string> infer_options;  // the options of `infer` that only some tasks have
+  std::string no_infer;  // the reason why `infer` refuses the task's networks; "": accepts them
   int (*infer)(InferSource source, const InferOptions& options);
-  // Describes a network that is exported, for people. Throws for one that `infer` could not use.
+  // Describes a network for people before its export. Throws for a network that `infer` could not
+  // use.
   std::string (*describe)(TrainingModel& network, const RunFiles& files);
 };
 
-// Each in its task's folder.
+// Defined in the tasks' folders.
 TaskKind classification_kind();
 TaskKind detection_kind();
 TaskKind text_kind();
 TaskKind control_kind();
 
-// The first is the kind of a configuration without MODEL.TYPE, and of a network without a mark.
+// The first kind is the kind of a configuration without MODEL.TYPE, and of a network without a
+// mark.
 const std::vector<TaskKind>& task_kinds();
 
-// Throws for a MODEL.TYPE that no kind has, unless a type of the first kind is nearest: that
-// kind's key says so.
+// Throws for an unknown MODEL.TYPE, and suggests the nearest type.
 const TaskKind& task_kind_of(const ConfigFiles& files, const std::vector<std::string>& words);
 const TaskKind& task_kind_of(const TrainingModel& network);
 
-// The task of a configuration. An unknown key that another task has is explained.
+// The task of a configuration. Explains an unknown key that another task has.
 std::unique_ptr<Task> task_of(const ConfigRequest& config);
 
 // True for a key of any task, or its flag.
 bool is_key_of_a_task(const std::string& word);
 
-// A key as shells complete keys, with the words that may follow. All tasks' keys are listed once.
+// A key for completion by shells, with the words that may follow. Each key of all tasks is listed
+// once.
 struct CompletedKey {
   std::string key, flag;
   std::vector<std::string> words;
 };
 std::vector<CompletedKey> keys_to_complete();
 
-// Throws the error again; a key of another task's gets the reason why it is unknown.
+// Throws the error again. If another task has the key, the error says why the key is unknown here.
 [[noreturn]] void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,
                                   const std::vector<std::string>& words);
 
-// Runs `act`, which reads the configuration.
+// Runs `act`, which reads the configuration, and explains unknown keys.
 template <class Act>
 auto explaining_unknown(const ConfigFiles& files, const std::vector<std::string>& words,
                         const Act& act) {

@@ -14,7 +14,7 @@ std::string unused_auxiliaries_note(const TrainingModel& model) {
   if (why.empty()) why = "no tensor of this step is summed there";
   return join("AUX_DEVICES: ", unused, " of ", auxiliaries_of(model), " auxiliary devices ",
               unused == 1 ? "has" : "have", " nothing to do: ", why,
-              "; ask for fewer (AUX_DEVICES, --aux-devices)");
+              "; name fewer (AUX_DEVICES, --aux-devices)");
 }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Auxiliary devices that a step has no use for, as a user is told.
+// Tells users about auxiliary devices that a step does not use.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// One line with their number, the reason and the remedy; "" if all are used. No error: one
+// A line with their number, the reason and the remedy; "" if all are used. This is no error: a
 // configuration may serve any number of replicas.
 std::string unused_auxiliaries_note(const TrainingModel& model);
 

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 void check_kept(const std::vector<std::string>& written, const std::vector<std::string>& kept,
                 const std::string& option) {
-  std::error_code none;  // a file that does not exist is no other's
+  std::error_code none;  // a missing file is no other file
   for (const std::string& file : written)
     for (const std::string& other : kept)
       check(!fs::equivalent(file, other, none), option, ": writing '", file, "' would overwrite '",

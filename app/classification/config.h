@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// For its keys and their meanings see config_keys.cc.
+// config_keys.cc lists the keys and their meanings.
 struct ClassificationConfig : TrainSettings {
   std::string model = "lenet";
   int64_t classes = 10;
@@ -44,18 +44,18 @@ struct ClassificationConfig : TrainSettings {
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;
-  // A file that parses to the same configuration.
+  // A YAML text that parses to an equal configuration.
   std::string yaml() const;
 };
-// In the order of the reference page.
+// The keys, in the order of the reference page.
 ConfigKeys keys_of(ClassificationConfig& config);
 
-// Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
-// kind or out of range throws with file:line and, for keys, the nearest one. So does a
-// configuration that does not fit so many processes, each with DEVICES of its own.
+// Reads the file, then the overrides (KEY VALUE KEY VALUE ..). Throws with file:line for an unknown
+// key (and suggests the nearest key), for a value of the wrong kind and for a value out of range.
+// Also throws if the configuration does not fit `processes` processes with DEVICES each.
 ClassificationConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
                                  int processes = 1);
-// The same of files that have been read; says where values came from.
+// Reads a configuration from files in memory. Records in `origins` where each value came from.
 ClassificationConfig read_config(const ConfigFiles& files,
                                  const std::vector<std::string>& overrides, int processes,
                                  Origins& origins);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys for training classifiers, besides those of the step: a table for each subject.
+// The keys for training classifiers, besides the keys of the step: a table for each subject.
 #include "app/classification/config.h"
 #include "data/dataset.h"
 #include "graph/listed.h"
@@ -79,8 +79,8 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
        {.detectron = "TRAIN.USE_FLIPPED", .remembered = true}},
       {"DATA.BYTES",
        &c.bytes,
-       "feed images as bytes, which the step normalises: a quarter of the memory and of what is "
-       "copied to a GPU; resampled pixels of an image_folder are rounded",
+       "feed images as bytes, which the step normalises: a quarter of the memory and of the "
+       "copies to a GPU; resampled pixels of an image_folder are rounded",
        {.remembered = true}},
       {"DATA.THREADS",
        &c.data_threads,
@@ -89,22 +89,23 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
 }
 
 ConfigKeys keys_of_loop(ClassificationConfig& c) {
-  return {{"TRAIN.BATCH_SIZE",
-           &c.batch_size,
-           "number of images of a step, over all replicas and processes",
-           {.least = 1,
-            .most = kMostOfMany,
-            .detectron = "TRAIN.IMS_PER_BATCH, of one GPU",
-            .remembered = true}},
-          {"TRAIN.SKIP_BAD_IMAGES",
-           &c.skip_bad_images,
-           "a picture that cannot be read is replaced by another one, or left out of a test, and "
-           "named; false: it stops the run",
-           {.decides_bits = true}},
-          {"TRAIN.SNAPSHOT_ITERS",
-           &c.snapshot_iters,
-           "iterations between two checkpoints",
-           {.least = 1}}};
+  return {
+      {"TRAIN.BATCH_SIZE",
+       &c.batch_size,
+       "number of images of a step, over all replicas and processes",
+       {.least = 1,
+        .most = kMostOfMany,
+        .detectron = "TRAIN.IMS_PER_BATCH, of one GPU",
+        .remembered = true}},
+      {"TRAIN.SKIP_BAD_IMAGES",
+       &c.skip_bad_images,
+       "replace a picture that cannot be read by another picture, or leave it out of a test, and "
+       "name it; false: stop the run",
+       {.decides_bits = true}},
+      {"TRAIN.SNAPSHOT_ITERS",
+       &c.snapshot_iters,
+       "iterations between two checkpoints",
+       {.least = 1}}};
 }
 
 }  // namespace

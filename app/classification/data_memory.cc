@@ -17,7 +17,7 @@ struct Ask {
   double bytes;
 };
 
-// In doubles, so that products far beyond any machine do not overflow.
+// Counts in doubles: products far beyond any machine's memory do not overflow.
 std::vector<Ask> asks_of(const ClassificationConfig& config) {
   const Preparation image = preparation_of(dataset_of(config, false));
   const double values = static_cast<double>(image.channels) * static_cast<double>(image.height) *
@@ -27,7 +27,7 @@ std::vector<Ask> asks_of(const ClassificationConfig& config) {
   constexpr double kBatches = 4;  // read ahead, in use, and where a step reads them
   std::vector<Ask> asks{{join("TRAIN.BATCH_SIZE ", config.batch_size),
                          kBatches * config.batch_size * values * each_value},
-                        // Counted by every process and once more where they are summed.
+                        // One matrix in each process, and one more where the matrices are summed.
                         {join("the confusion matrix of MODEL.NUM_CLASSES ", config.classes),
                          2 * classes * classes * 8}};
   if (config.dataset == "digits" || config.dataset == "synthetic") {

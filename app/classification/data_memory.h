@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// Throws naming the key whose number needs more memory than is free, or all of them if their sum
-// does.
+// Throws if the memory for a key's number, or the sum for all keys, exceeds the free memory. The
+// error names the keys.
 void check_data_memory(const ClassificationConfig& config);
 
 }  // namespace lockstep

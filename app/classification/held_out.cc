@@ -22,7 +22,8 @@ constexpr int64_t kMostOfAReplica = 100;  // images at a time
 constexpr std::size_t kSamples = 36;
 constexpr int64_t kSampleSide = 64;  // larger images are scaled down
 
-// Inverts grey data, which is light on dark, to ink on paper.
+// Inverts grey images (light on dark) to dark on light, and shrinks large images by skipping
+// pixels.
 Image image_shown(const Tensor& images, int64_t row, const Preparation& preparation) {
   const int64_t at = row * preparation.values();
   const Image image = images.desc.dtype == DType::uint8
@@ -41,8 +42,8 @@ Image image_shown(const Tensor& images, int64_t row, const Preparation& preparat
 
 }  // namespace
 
-// The images with the surest, or least sure, guesses. On ties earlier images win, so that the order
-// in which replicas see them does not matter.
+// Keeps the images with the most confident, or least confident, guesses. On ties earlier images
+// win, so the result does not depend on which replica sees an image.
 class HeldOut::Samples {
  public:
   explicit Samples(bool surest) : sign_(surest ? -1 : 1) {}
@@ -69,7 +70,8 @@ class HeldOut::Samples {
 
 struct HeldOut::Tally {
   int64_t hits = 0, pictures = 0;
-  std::vector<double> losses;  // by replica, so that sums do not depend on processes
+  std::vector<double>
+      losses;  // one for each replica: the sum does not depend on the number of processes
   std::vector<std::vector<int64_t>> confusion;
   Samples wrong{true}, right{false};
 };
@@ -142,7 +144,7 @@ void HeldOut::test_own_share(Tally& tally) {
       if (round * of_all + first * batch_ + i >= data_->size()) break;
       const float* scores = fetched[i / batch_].as<float>() + i % batch_ * classes_;
       const int64_t label = batch[1].as<int64_t>()[i];
-      if (label < 0) continue;  // it cannot be read
+      if (label < 0) continue;  // the image cannot be read
       ++tally.pictures;
       tally.losses[i / batch_] -= std::log(std::max(static_cast<double>(scores[label]), 1e-30));
       look_at(round * of_all + first * batch_ + i, scores, label, batch[0], i, tally);

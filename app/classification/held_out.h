@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The held-out images, and the test of a network in training on them.
+// The held-out images, and tests of the network on them during training.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace lockstep {
 
 class HeldOut {
  public:
-  // All replicas of all processes share the images; all make the same calls. `session` must outlive
-  // this.
+  // All replicas of all processes share out the images; every process must make the same calls.
+  // `session` must outlive this object.
   HeldOut(const ClassificationConfig& config, Session& session);
 
   const Dataset& data() const { return *data_; }

@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// Prints the classes of each picture, the likeliest first; writes them as JSON into options.out,
-// unless that is empty. An unreadable picture does not stop the others.
+// Prints the classes of each picture, likeliest first. Writes them as JSON into the folder
+// options.out unless it is empty. An unreadable picture does not stop the others.
 int classify_pictures(TrainedClassifier network, const InferOptions& options);
 
 }  // namespace lockstep

@@ -27,7 +27,8 @@ ModelFn named_model(const ClassificationConfig& config) {
                                     .zero_init_gamma = config.zero_init_gamma});
 }
 
-// The loss's operand: the file's output, or its softmax's input.
+// The name of the loss's operand: the network's output, or the input of the softmax that computes
+// the output.
 std::string scores_of(const Graph& graph, const std::string& path) {
   check(graph.outputs().size() == 1, path, ": has ", graph.outputs().size(),
         " outputs; fine-tuning needs a network with one, the scores");
@@ -40,8 +41,8 @@ std::string scores_of(const Graph& graph, const std::string& path) {
   return graph.name(scores);
 }
 
-// What the network's input takes. Bytes are fed to one of bytes as they are, to one of float32 by
-// way of nodes that normalise them.
+// The type of the network's input. A uint8 input gets bytes unchanged. A float32 input gets bytes
+// through nodes that normalise them.
 TensorType data_type(const Graph& graph, const std::string& path, const Preparation& image,
                      bool bytes) {
   check(graph.inputs().size() == 1, path, ": has ", graph.inputs().size(),
@@ -145,7 +146,7 @@ TrainingModel build_configured_model(const ClassificationConfig& config, int pro
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   if (config.onnx.empty())
     return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
-  options.frozen.clear();  // frozen ones are not parameters at all
+  options.frozen.clear();  // frozen initializers are not parameters
   return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
 }
 

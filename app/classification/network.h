@@ -11,20 +11,19 @@
 
 namespace lockstep {
 
-// How a step normalises bytes: as the preparation does floats.
+// The scale and shift with which a step normalises bytes, equal to the preparation of floats.
 ByteScale byte_scale_of(const Preparation& preparation);
-// A built-in model with its published options whose images are fed as bytes: digits, or
-// photographs as an image_folder has them.
+// The published options of a built-in model, for images fed as bytes: digits, or photographs as in
+// an image_folder.
 ClassifierOptions published_for_bytes(const std::string& model);
 
 DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out);
 int reading_threads(const ClassificationConfig& config);
 
-// A model by name, or the network of MODEL.ONNX with a cross-entropy loss on its scores; for all
-// replicas of so many processes.
+// Builds the model MODEL.TYPE, or the network of MODEL.ONNX with a cross-entropy loss on its
+// scores, for the replicas of all processes.
 TrainingModel build_configured_model(const ClassificationConfig& config, int processes = 1);
-// The division of a batch into parts that go through the network together, for the run's number of
-// replicas.
+// The division of a batch over `replicas` and their micro-batches.
 BatchShares shares_of(const ClassificationConfig& config, int64_t replicas);
 
 }  // namespace lockstep

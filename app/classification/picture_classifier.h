@@ -27,7 +27,7 @@ class PictureClassifier {
   States no_state_;
   Workers workers_;
   std::unique_ptr<Executor> executor_;
-  Literal input_;  // of floats, or of bytes if the network takes them
+  Literal input_;  // float32, or uint8 if the network's input is uint8
 };
 
 }  // namespace lockstep

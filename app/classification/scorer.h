@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// On the held-out images.
+// Scores a classifier on its held-out images.
 std::unique_ptr<Scorer> classifier_scorer(ClassificationConfig config);
 
 }  // namespace lockstep

@@ -54,11 +54,11 @@ class ClassificationTask : public Task {
  private:
   ClassificationConfig config_;
   std::unique_ptr<Dataset> train_;
-  std::string digest_;  // of its files; "": it is generated
+  std::string digest_;  // digest of the training files; "" for generated data
   std::unique_ptr<LabelledImages> minibatches_;
   std::unique_ptr<HeldOut> held_out_;
-  std::vector<std::string> classes_;  // their names
-  bool shares_tests_ = false;         // with other processes
+  std::vector<std::string> classes_;  // names
+  bool shares_tests_ = false;         // true with several processes
 };
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 256;
 
-// Equal for two names of a file; without errors for names that the system refuses.
+// A name that is equal for all paths of a file. Returns `path` itself if the system refuses it.
 std::string same_file_name(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);
@@ -49,8 +49,8 @@ void append_with_bases(const std::string& path, std::string text, std::vector<In
     append_with_bases(next, std::move(more), open, files);
     open.pop_back();
   }
-  // Bases that several files share are read for each: without a bound, twenty small files could be
-  // a million.
+  // A base is read again for each file that includes it. Without this limit twenty small files
+  // could expand to a million.
   check(files.size() < kMostFiles, path, ": _BASE_ leads to more than ", kMostFiles, " files");
   files.push_back({path, std::move(text)});
 }

@@ -14,7 +14,8 @@ namespace lockstep {
 struct ConfigFile {
   std::string path, text;
 };
-// Each after its bases, which are in the order of their list; the last one is the file itself.
+// Each file follows its bases, which keep the order of their list. The last element is the file
+// itself.
 using ConfigFiles = std::vector<ConfigFile>;
 
 // A base's path is relative to the file that includes it. Throws for a circle, naming its files.
@@ -23,7 +24,8 @@ ConfigFiles config_files(const std::string& path);
 // Reads the values of all files, later ones over earlier ones.
 void read_files(ConfigKeys& keys, const ConfigFiles& files, Origins& origins);
 
-// What the files and then the words (KEY VALUE ..) say of a key, before any table is known.
+// The last value that the files and then the words (KEY VALUE ..) give a key, before a table of
+// keys is chosen. None if they do not set the key.
 std::optional<PlacedText> said_of(const std::string& key, const ConfigFiles& files,
                                   const std::vector<std::string>& words);
 

@@ -27,7 +27,7 @@ bool plain(const std::string& text) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./*:#+-";
   const bool starts = !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) != 0 ||
                                         text[0] == '/' || text[0] == '.' || text[0] == '_');
-  const bool is_nothing = text == "None";  // Python's, which files may have
+  const bool is_nothing = text == "None";  // Python's None, which Detectron's files may have
   return starts && !is_nothing && text.find_first_not_of(kLetters) == text.npos &&
          text.back() != ':';
 }
@@ -61,7 +61,7 @@ std::string item(const T* value) {
   return item(*value);
 }
 
-// In the fields' order.
+// Prints each section's fields in the order of `fields`.
 std::string item(const NamedSections* value) {
   std::string text;
   for (const auto& [name, section] : value->sections) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a configuration. Each is declared once, as a row: the place of its value, how to read and
-// print it, its range, its meaning. The reader, the commands' flags, the reference page, a run's
-// own configuration, checkpoints and the agreement of processes all use these rows.
+// Keys of a configuration. Each key is declared once, as a row: its target, parser and printer, its
+// range and its meaning. The reader, the commands' flags, the reference page, a run's own
+// configuration, checkpoints and the agreement of processes all use these rows.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace lockstep {
 struct ParsedText {
   std::function<void(const std::string& text)> read;  // throws for invalid text
   std::function<std::string()> text;                  // read() parses it to the same value
-  std::vector<std::string> words = {};                // all that it may be, if these are few
+  std::vector<std::string> words = {};                // all possible values, if there are few
 };
 template <class T, class Parse, class Print>
 ParsedText parsed(T& value, Parse parse, Print print) {
@@ -31,13 +31,13 @@ using KeyTarget = std::variant<std::string*, ParsedText, int*, int64_t*, float*,
                                std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
                                std::vector<std::string>*, NamedSections*>;
 
-// A wish of a key that this version does not fulfil. Commands whose scores or files would lack
-// something refuse the key; others note it.
+// A key whose value can ask for an effect that this version lacks. Commands that would give wrong
+// scores or files without the effect refuse the key; others note it.
 struct NotDone {
   std::vector<std::string> refused_by;    // commands: test, infer, ..
-  std::function<bool()> asked = nullptr;  // whether the key's present value has the wish
-  std::string way_out = "";               // the end of the error; "": a switch is turned round
-  bool noted = true;                      // false: the network's own notes say it
+  std::function<bool()> asked = nullptr;  // true if the key's value asks for the effect
+  std::string way_out = "";  // the end of the error; "": suggests the other value of a bool
+  bool noted = true;         // false: the network's own notes mention it
 };
 
 // Further facts about a key; most keys have none.
@@ -46,16 +46,17 @@ struct KeyFacts {
   double most = std::numeric_limits<double>::infinity();
   std::string detectron = "";  // Detectron's name, if different
   std::string flag = "";       // "--wire": the key's flag on command lines
-  // It decides the meaning of a checkpoint's numbers: a resumed run must have the same value.
+  // The key decides the meaning of a checkpoint's numbers: a resumed run must have an equal value.
   bool remembered = false;
-  // May change when a run is resumed, which then may have other bits than an uninterrupted one and
-  // says so: a checkpoint stores the value.
+  // The value may change when a run is resumed. A checkpoint stores the value, and the resumed run
+  // says that its bits may differ from an uninterrupted run's.
   bool decides_bits = false;
   // May differ between the processes of a run; all other keys must be equal.
   bool own = false;
-  // Accepted for files written for Detectron, but without effect; a text takes any value.
+  // Accepted in files written for Detectron, without effect. A string key then accepts a value of
+  // any kind.
   bool unused = false;
-  // Words that a text may be, or that the items of a list may be: what a shell completes.
+  // Possible words of a text, or of a list's items; shells complete them.
   std::vector<std::string> words = {};
   // The part that must be equal in all processes, if not the whole value.
   std::function<std::string()> alike = nullptr;
@@ -75,7 +76,7 @@ ConfigKeys joined(std::vector<ConfigKeys> tables);
 
 // "SOLVER" of SOLVER.BASE_LR, "" of DEVICES.
 std::string section_of(const std::string& key);
-// "an integer", ..
+// The kind of the key's value: "an integer", ..
 std::string kind_of(const ConfigKey& key);
 // ", from 1 to 1024", or shorter.
 std::string range_of(const ConfigKey& key);
@@ -92,7 +93,7 @@ std::string yaml_of(const ConfigKey& key);
 
 // Every key with its value as text.
 std::vector<std::pair<std::string, std::string>> entries_of(const ConfigKeys& keys);
-// A file that parses to the same values.
+// A YAML file that parses to equal values.
 std::string yaml_of(const ConfigKeys& keys);
 
 }  // namespace lockstep

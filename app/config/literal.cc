@@ -18,7 +18,7 @@ class LiteralReader {
     std::vector<LiteralItem> items;
     bool ends_with_comma = false;
     for (skip_spaces(); peek() != closing; skip_spaces()) {
-      check(items.empty() || ends_with_comma, "a comma should stand before '", rest(), "'");
+      check(items.empty() || ends_with_comma, "a comma is missing before '", rest(), "'");
       items.push_back(item());
       skip_spaces();
       ends_with_comma = peek() == ',';
@@ -26,7 +26,7 @@ class LiteralReader {
     }
     take();
     skip_spaces();
-    check(at_ == text_.size(), "'", rest(), "' stands behind its end");
+    check(at_ == text_.size(), "'", rest(), "' follows the end of the list");
     check(opening == '[' || items.size() != 1 || ends_with_comma,
           "a list of one value needs a comma: (", items.empty() ? "" : items[0].text, ",)");
     return items;
@@ -34,14 +34,14 @@ class LiteralReader {
 
  private:
   LiteralItem item() {
-    check(peek() != '(' && peek() != '[', "a list should not lie in a list");
+    check(peek() != '(' && peek() != '[', "a list cannot contain a list");
     if (peek() == 'u' && at_ + 1 < text_.size() &&
         (text_[at_ + 1] == '\'' || text_[at_ + 1] == '"'))
       ++at_;  // Python 2's u'..'
     if (peek() == '\'' || peek() == '"') return {quoted(), true};
     const std::size_t start = at_;
     at_ = std::min(text_.find_first_of(",)] \t\n", at_), text_.size());
-    check(at_ > start, "a value should stand before '", rest(), "'");
+    check(at_ > start, "a value is missing before '", rest(), "'");
     return {text_.substr(start, at_ - start)};
   }
 
@@ -58,7 +58,7 @@ class LiteralReader {
 
   void skip_spaces() { at_ = std::min(text_.find_first_not_of(" \t\n", at_), text_.size()); }
   char peek() const {
-    check(at_ < text_.size(), "it has no end");
+    check(at_ < text_.size(), "the list has no end");
     return text_[at_];
   }
   char take() {

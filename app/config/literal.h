@@ -12,10 +12,10 @@ struct LiteralItem {
   bool is_quoted = false;
 };
 
-// Begins like a tuple or a list.
+// True if the text begins like a tuple or a list.
 bool is_list_literal(const std::string& text);
 
-// Throws saying why it is none. `(800)` is none: in Python it is the number 800.
+// Throws with the reason if `text` is no list. `(800)` is no list: in Python it is the number 800.
 std::vector<LiteralItem> parse_list_literal(const std::string& text);
 
 }  // namespace lockstep

@@ -11,9 +11,9 @@ namespace {
 
 // DATASETS.mine.v2.IMAGES: a section's name may have dots, a field has none.
 struct FieldPath {
-  const ConfigKey* key = nullptr;  // null: the name is below no such key
+  const ConfigKey* key = nullptr;  // null: no such key is a prefix of the name
   NamedSections* value = nullptr;
-  std::string section, field;  // one of them is empty: the name is no field
+  std::string section, field;  // one is empty if the name is no field
 
   bool is_field() const {
     return key && !section.empty() &&

@@ -10,14 +10,14 @@
 namespace lockstep {
 
 struct NamedField {
-  ConfigKey key;        // of a string, which the section gets with the first look at it
+  ConfigKey key;        // a string key; find_field() adds its text to the section
   std::string section;  // the key that it belongs to: DATASETS
 };
 
-// None where `name` is no field of a named section.
+// Returns nothing if `name` is no field of a named section. Creates a field that the section lacks.
 std::optional<NamedField> find_field(const ConfigKeys& keys, const std::string& name);
 
-// Throws, beginning with `at`, for a name below such a key that is no field.
+// Throws if `name` is below a key with named sections but is no field. The error begins with `at`.
 void refuse_field(const ConfigKeys& keys, const std::string& name, const std::string& at);
 
 }  // namespace lockstep

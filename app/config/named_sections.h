@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of a key whose section has names of the user's choice, each with the same fields, which
-// are texts: DATASETS: {mine: {IMAGES: folder, ANNOTATIONS: file.json}}.
+// The value of a key with sections that the user names. Each section has these text fields:
+// DATASETS: {mine: {IMAGES: folder, ANNOTATIONS: file.json}}.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace lockstep {
 
 struct NamedSections {
-  using Section = std::map<std::string, std::string>;  // by field, without those that nobody set
+  using Section = std::map<std::string, std::string>;  // by field; unset fields are missing
 
   std::vector<std::string> fields;
   std::map<std::string, Section> sections;  // by name

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys with a wish that this version does not fulfil (KeyFacts::not_done).
+// Keys that ask for an effect that this version lacks (KeyFacts::not_done).
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace lockstep {
 
 bool has_wish(const ConfigKey& key);
 
-// Throws naming every key with a wish that the command's scores or files would lack.
+// Throws if the command would give wrong scores or files without such an effect. Names every key.
 void refuse_not_done(const ConfigKeys& keys, const std::string& command, const Origins& origins,
                      const std::string& path);
 
-// A line for each key with such a wish.
+// A line for each key that asks for a missing effect.
 std::vector<std::string> notes_of_not_done(const ConfigKeys& keys, const Origins& origins,
                                            const std::string& path);
 

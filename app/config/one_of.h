@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// A text that is one of these words.
+// The target of a text that must be one of `words`.
 ParsedText one_of(std::string& value, const std::vector<std::string>& words);
 
 }  // namespace lockstep

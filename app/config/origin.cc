@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// By a file or a command line.
+// True if a file or the command line set the key.
 bool is_said(const Origins& origins, const std::string& key) {
   return origins.is_set(key) && !origins.of(key).starts_with("inferred");
 }
@@ -33,7 +33,7 @@ std::string Origins::place_of(const std::vector<std::string>& keys, const std::s
 }
 
 std::string yaml_with_origins(const ConfigKeys& keys, const Origins& origins) {
-  constexpr std::size_t kColumn = 56;  // of the origins, where the values leave room
+  constexpr std::size_t kColumn = 56;  // of the origins, unless a value is longer
   std::string text, section;
   for (const ConfigKey& key : keys) {
     const std::string in = section_of(key.key);

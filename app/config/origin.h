@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the values of keys came from, and what is to be said about them.
+// The origins of keys' values, and notes about them for the user.
 #pragma once
 
 #include <map>
@@ -10,29 +10,29 @@
 
 namespace lockstep {
 
-// A name that keys had once.
+// A former name of a key.
 struct FormerKey {
   std::string name;
-  std::string now;  // its name today; empty: of no use any more, accepted and ignored
-  std::string how;  // how to convert its value, if that changed, too
+  std::string now;  // its present name; empty: the key is obsolete, accepted and ignored
+  std::string how;  // how to convert its value, if the value changed, too
 };
 
 struct Origins {
-  std::vector<FormerKey> former;              // of the table that is read
-  std::map<std::string, std::string> places;  // "x.yaml:12", "command line"; none: the default
+  std::vector<FormerKey> former;              // former names of the keys being read
+  std::map<std::string, std::string> places;  // "x.yaml:12", "command line"; missing: the default
   std::vector<std::string> notes;             // one line each, for the user
 
-  // "default" where nobody set it.
+  // Returns "default" if nothing set the key.
   std::string of(const std::string& key) const;
   bool is_set(const std::string& key) const { return places.count(key) > 0; }
-  // The beginning of an error about these keys, "x.yaml:12: FPN.DIM": names the first one that is
-  // not the default, or the first one with `path`.
+  // The beginning of an error about these keys, "x.yaml:12: FPN.DIM". Names the first key that a
+  // file or the command line set, otherwise the first key with `path`.
   std::string blame(const std::vector<std::string>& keys, const std::string& path) const;
-  // Where the first of these keys that somebody set comes from, or `path`.
+  // The origin of the first of these keys that a file or the command line set, otherwise `path`.
   std::string place_of(const std::vector<std::string>& keys, const std::string& path) const;
 };
 
-// A file that parses to the same values; behind each stands where it came from.
+// A YAML file that parses to equal values. A comment behind each value gives its origin.
 std::string yaml_with_origins(const ConfigKeys& keys, const Origins& origins);
 
 }  // namespace lockstep

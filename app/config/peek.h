@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first look at a CONFIG.yaml, before it is known which table of keys applies.
+// Reads single values of a CONFIG.yaml before its table of keys is chosen.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ struct PlacedText {
   std::string text, at;
 };
 
-// The text of a file's value; none where the key is missing or no text.
+// The text of a value in the file. None if the key is missing or its value is no text.
 std::optional<PlacedText> value_in_yaml(const std::string& key, const std::string& text,
                                         const std::string& path);
 
-// The files that `_BASE_: FILE` or `_BASE_: [FILE, ..]` names, in that order, each with its own
-// line. Throws for anything else below _BASE_.
+// The files that `_BASE_: FILE` or `_BASE_: [FILE, ..]` names, in order, each with its line. Throws
+// for any other value of _BASE_.
 std::vector<PlacedText> bases_in_yaml(const std::string& text, const std::string& path);
 
 }  // namespace lockstep

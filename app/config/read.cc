@@ -49,7 +49,7 @@ struct Reading {
       refuse_kind();
     }
   }
-  // A number that T cannot hold.
+  // Refuses a number that T cannot hold.
   template <class T>
   void refuse_size() const {
     double number = 0;
@@ -85,7 +85,7 @@ struct Reading {
   void into(const ParsedText& target) const {
     prefixing(named(), [&] { target.read(text()); });
   }
-  // Narrowed only after the range check.
+  // Narrows only after the range check.
   void into(int* target) const { *target = static_cast<int>(within_range(as<int64_t>())); }
   void into(std::vector<int>* target) const {
     const auto list = within_range(as<std::vector<int64_t>>());
@@ -100,7 +100,7 @@ struct Reading {
 
 bool is_list(const ConfigKey& key) { return kind_of(key).starts_with("a list"); }
 
-// A list that stands as a Python literal in a text, which is all that YAML sees in it.
+// Converts a Python list literal, which YAML reads as one string, to a list.
 YAML::Node list_of_literal(const Reading& reading) {
   YAML::Node list(YAML::NodeType::Sequence);
   const bool of_strings = std::holds_alternative<std::vector<std::string>*>(reading.key.target);
@@ -137,7 +137,7 @@ class TreeReader {
       check(is_new, at, ": ", name, " is already set in line ", first->second);
       check_tags(entry.first, at, 0);
       check_tags(entry.second, at, 0);
-      if (name == "_BASE_") continue;  // config_files() has followed it
+      if (name == "_BASE_") continue;  // config_files() has read the bases
       if (!ignore_former(origins_, name, at)) take(name, entry.second, at);
     }
   }
@@ -176,7 +176,7 @@ bool takes_text(const ConfigKey& key) {
          std::holds_alternative<ParsedText>(key.target);
 }
 
-// A text is the literal word: a path may contain YAML's special characters.
+// Parses a word as YAML, except for a text: a path may contain YAML's special characters.
 YAML::Node node_of_word(const ConfigKey& key, const std::string& word, const std::string& text) {
   if (!takes_text(key))
     return parse_yaml(text, {join("command line: ", word, " is '", printable(text), "'"), false});

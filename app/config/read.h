@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads keys' values from a CONFIG.yaml and from a command line. Throws for an unknown key, naming
-// the nearest one, and for a value of the wrong kind or out of range, naming the key.
+// Reads keys' values from a CONFIG.yaml and from a command line. Throws for an unknown key, and
+// suggests the nearest key. Throws for a value of the wrong kind or out of range, and names the
+// key.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@
 
 namespace lockstep {
 
-// Errors begin with path:line. Values may be Python's literals, too: (800,), True, None. With
-// `origins`, notes where each value came from, and knows former names.
+// Errors begin with path:line. Values may also be Python's literals: (800,), True, None. With
+// `origins`, records where each value came from and recognises former names.
 void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& path,
                Origins* origins = nullptr);
 
@@ -23,10 +24,11 @@ void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& pat
 void read_words(ConfigKeys& keys, const std::vector<std::string>& words,
                 Origins* origins = nullptr);
 
-// The key that a word of a command line names, itself or by its flag; or null.
+// The key that a word of a command line names, by its name or its flag. Null if there is none.
 ConfigKey* find_key(ConfigKeys& keys, const std::string& word);
 
-// Runs `act`; prefixes its errors with a text, or with a part that is their subject.
+// Runs `act` and prefixes its errors with `beginning`: a text, or a part that becomes the error's
+// subject.
 template <class Part, class Act>
 void prefixing(const Part& beginning, const Act& act) {
   try {
@@ -42,8 +44,8 @@ void naming(const std::string& key, const Act& act) {
   prefixing(Key{key}, act);
 }
 
-// Runs `act`, whose errors are about keys; prefixes them with the place of the first key that
-// somebody set, or with `path`.
+// Runs `act` and prefixes its errors with the origin of the first key in the error's subject that a
+// file or the command line set, otherwise with `path`.
 template <class Act>
 void placing(const Origins& origins, const std::string& path, const Act& act) {
   try {

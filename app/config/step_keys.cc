@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Processes may use different devices, but need equal numbers and kinds of them.
+// Counts devices by kind. Processes may use different devices, but need equal numbers of each kind.
 std::string number_and_kind(const std::vector<Device>& devices) {
   std::string text;
   for (const DeviceInfo& info : all_device_kinds())
@@ -107,7 +107,8 @@ ConfigKeys keys_of(StepSettings& step) {
       {"PACKING",
        parsed(step.packing, parse_packing_or_auto,
               [](const auto& packing) { return packing ? text_of(*packing) : "auto"; }),
-       "which gradients form a bucket, which is summed as one tensor: none, ready:1M:25M, ray:10M, "
+       "grouping of gradients into buckets, each summed as one tensor: none, ready:1M:25M, "
+       "ray:10M, "
        "tf_cnn:4k:10; auto: none in "
        "one process, ready:1M:25M over several",
        {.flag = "--packing", .decides_bits = true, .words = {"auto", "none"}}},
@@ -127,7 +128,7 @@ ConfigKeys keys_of(StepSettings& step) {
       {"EMBEDDINGS",
        parsed(options.embeddings, parse_embedding_sum, kText),
        "how the gradients of embeddings are summed: dense (as a whole), sparse (by the rows that a "
-       "step reads) or auto (what moves fewer bytes); inspect prints why",
+       "step reads) or auto (the way that moves fewer bytes); inspect prints why",
        {.flag = "--embeddings", .decides_bits = true, .words = {"auto", "dense", "sparse"}}},
       {"PRECISION",
        parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),

@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-// A plan has kernels of one kind of device. A CPU device is only a number, a GPU is one of the
-// machine's, which computes for its replica.
+// All devices of a plan are of one kind. A CPU device is only a number. A GPU is hardware, and a
+// replica's GPU already computes for its replica.
 void check_auxiliaries(const RunSettings& run) {
   const std::vector<Device>& replicas = run.devices.list;
   for (const Device& device : run.auxiliaries.list) {

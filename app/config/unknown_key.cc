@@ -16,7 +16,7 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
-// For an unknown word: the key that ends with it, or the nearest one.
+// Suggests the key that ends with an unknown word, or the nearest key.
 std::string suggestion(const ConfigKeys& keys, const std::string& word) {
   std::vector<std::string> names;
   const std::string capitals = in_capitals(word);
@@ -41,7 +41,8 @@ void refuse_key(const ConfigKeys& keys, const std::string& word, const std::stri
                       near.empty() ? "" : "; did you mean " + near + "?");
 }
 
-// Commands take the flags of all tasks: those of a step, which every task has, and detectors' own.
+// Commands accept the flags of all tasks: flags of the step, which every task has, and of
+// detectors.
 void refuse_word(const ConfigKeys& keys, const std::string& word) {
   check(!word.starts_with("--"), word, " is only for a detector's CONFIG.yaml");
   refuse_key(keys, word, "command line");
@@ -52,7 +53,7 @@ bool ignore_former(Origins* origins, const std::string& name, const std::string&
   for (const FormerKey& former : origins->former) {
     if (former.name != name) continue;
     check(former.now.empty(), at, ": ", name, " is called ", former.now, " now", former.how);
-    origins->notes.push_back(join(at, ": ", name, " is of no use any more and is ignored"));
+    origins->notes.push_back(join(at, ": ", name, " is obsolete and ignored"));
     return true;
   }
   return false;

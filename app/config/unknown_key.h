@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that should be keys but are none.
+// Errors for words that should be keys.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace lockstep {
 
-// The error's first key is none of the table that was read; maybe one of another table.
+// An unknown key, the first key of the error's subject. Another table may have it.
 class UnknownKey : public Error {
  public:
   using Error::Error;
 };
 
-// Throws, beginning with `at`, with the key that may have been meant.
+// Throws an error that begins with `at` and suggests the nearest key.
 [[noreturn]] void refuse_key(const ConfigKeys& keys, const std::string& word,
                              const std::string& at);
 
-// The same for a word of a command line, which may be a flag.
+// Throws for a word of a command line, which may be a flag.
 [[noreturn]] void refuse_word(const ConfigKeys& keys, const std::string& word);
 
-// True for a key that is of no use any more, which becomes a note. Throws for a key's former name.
+// Returns true for an obsolete key and notes it. Throws for a key's former name.
 bool ignore_former(Origins* origins, const std::string& name, const std::string& at);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// Counted from 0.
+// Returns a line of the text, counted from 0.
 std::string line_of(const std::string& text, int number) {
   std::istringstream lines(text);
   std::string line;
@@ -24,7 +24,7 @@ std::string line_of(const std::string& text, int number) {
   return lines ? line : "";
 }
 
-// Sees every scalar once, also in keys and below aliases, and the beginning of every document.
+// Checks every scalar once, including keys, and the beginning of every document.
 class TextCheck final : public YAML::EventHandler {
  public:
   TextCheck(const std::string& text, const YamlPlace& place) : text_(text), place_(place) {}
@@ -58,25 +58,25 @@ class TextCheck final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// The library's complaints, by their beginning, in other words.
+// The library's error messages, by their beginning, in words for users.
 constexpr std::pair<std::string_view, const char*> kComplaints[] = {
     {"end of map not found",
      "this line is neither KEY: VALUE nor a part of the value above, or is indented differently"},
     {"illegal map value",
-     "a ':' stands where no value can begin; is a key above it indented "
+     "no value can begin at this ':'; is a key above it indented "
      "differently, or does a value with ': ' need quotes?"},
-    {"illegal map key", "a key stands where none can begin"},
+    {"illegal map key", "no key can begin here"},
     {"end of map flow not found", "a { has no }"},
     {"end of sequence flow not found", "a [ has no ]"},
     {"illegal flow end", "a ] or } closes nothing"},
-    {"end of sequence not found", "this line should begin with '- ', as those above it do"},
-    {"illegal block entry", "a '- ' stands where no list can begin"},
-    {"illegal EOF in scalar", "a quotation mark has no other one that ends the text"},
-    {"illegal document indicator in scalar", "a quotation mark has no other one before the ---"},
-    {"illegal character in scalar", "a text has a character that it should not have"},
+    {"end of sequence not found", "this line should begin with '- ', as the lines above it do"},
+    {"illegal block entry", "no list can begin at this '- '"},
+    {"illegal EOF in scalar", "a quotation mark is never closed"},
+    {"illegal document indicator in scalar", "a quotation mark is not closed before the ---"},
+    {"illegal character in scalar", "a text has a forbidden character"},
     {"unknown token", "no value begins with this character; put the text in quotes"},
     {"unknown escape character",
-     "a \\ in double quotes begins no escape that is known; use single "
+     "a \\ in double quotes begins an unknown escape; use single "
      "quotes, or \\\\ for a backslash"},
     {"bad character found while scanning hex number", "\\x, \\u and \\U need hexadecimal digits"},
     {"invalid unicode", "an escape in double quotes names no character"},
@@ -109,7 +109,7 @@ bool is_indented_by_tab(const std::string& line) {
   return end != line.npos && line.substr(0, end).find('\t') != line.npos;
 }
 
-// Tags of YAML itself, and those that Detectron's own files have.
+// True for YAML's own tags and the tags of Detectron's files.
 bool is_known_tag(const std::string& tag) {
   constexpr const char* kUsual = "tag:yaml.org,2002:";
   if (tag.empty() || tag == "?" || tag == "!") return true;
@@ -135,13 +135,13 @@ YAML::Node parse_yaml(const std::string& text, const YamlPlace& place) {
     }
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    // A tab is seen only in the next line where the line above it ended with a value.
+    // After a line that ends with a value, YAML reports a tab one line too late.
     for (const int line : {error.mark.line, error.mark.line - 1})
       if (line >= 0 && is_indented_by_tab(line_of(text, line)))
         fail(place.of_line(line + 1), ": a tab indents this line; YAML indents with spaces");
     const bool is_deep = dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr;
     fail(place.of_line(std::max(error.mark.line, 0) + 1), ": ",
-         is_deep ? "lists and sections lie too deep within each other" : in_our_words(error.msg));
+         is_deep ? "lists and sections are nested too deeply" : in_our_words(error.msg));
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostRowsOfIteration = int64_t{1}
                                          << 28;  // of an iteration: gigabytes of observations
 
-// Rows are shared out as whole environments, and minibatches equally.
+// Checks that whole environments and minibatches divide equally over the replicas.
 void check_shares(const ControlConfig& config, int processes) {
   const int64_t replicas = config.replicas() * processes;
   const Phrase of_all =

@@ -16,10 +16,10 @@
 
 namespace lockstep {
 
-// The MODEL.TYPE that means this task.
+// The MODEL.TYPE of this task.
 inline constexpr const char* kActorCritic = "actor_critic";
 
-// For its keys and their meanings see control_keys.cc.
+// control_keys.cc lists the keys and their meanings.
 struct ControlConfig : TrainSettings {
   ControlConfig();  // with the defaults of this task
 
@@ -30,7 +30,7 @@ struct ControlConfig : TrainSettings {
   std::string environment = "cart_pole";
   int64_t environments = 32;  // of all replicas
   int64_t steps = 64;         // of each environment in an iteration
-  int64_t epochs = 10;        // over them
+  int64_t epochs = 10;        // over the rows of an iteration
   int64_t batch_size = 256;   // rows of a minibatch of all replicas
   AdvantageOptions advantages = {};
   PolicyLoss loss = {};
@@ -41,10 +41,10 @@ struct ControlConfig : TrainSettings {
   const EnvironmentKind& kind() const { return environment_named(environment); }
   int64_t rows() const { return environments * steps; }  // of an iteration
 };
-// In the order of a listing.
+// The keys, in the order of a listing.
 ConfigKeys keys_of(ControlConfig& config);
 
-// Throws as read_config() does; so does a configuration that does not fit so many processes.
+// Throws as read_config() does, also if the configuration does not fit the number of processes.
 ControlConfig read_control_config(const ConfigFiles& files, const std::vector<std::string>& words,
                                   int processes, Origins& origins);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys for control, besides those of the step.
+// The keys for control, besides the keys of the step.
 #include "app/control/control_config.h"
 #include "graph/listed.h"
 
@@ -42,7 +42,7 @@ ConfigKeys keys_of_playing(ControlConfig& c) {
            {.least = 1, .most = kMostOfControl, .decides_bits = true}},
           {"CONTROL.DISCOUNT",
            &c.advantages.discount,
-           "factor of a reward for each step that it lies ahead",
+           "factor of a reward for each step until it is received",
            {.least = 0, .most = 1, .decides_bits = true}},
           {"CONTROL.LAMBDA",
            &c.advantages.lambda,
@@ -50,7 +50,7 @@ ConfigKeys keys_of_playing(ControlConfig& c) {
            {.least = 0, .most = 1, .decides_bits = true}},
           {"CONTROL.CLIP",
            &c.loss.clip,
-           "how far an action's probability may move in an iteration, as a share",
+           "largest relative change of an action's probability in an iteration",
            {.least = 0, .most = 1, .decides_bits = true}},
           {"CONTROL.VALUE_WEIGHT",
            &c.loss.value_weight,

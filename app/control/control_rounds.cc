@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kRecent = 100;                    // episodes that the mean return is of
+constexpr std::size_t kRecent = 100;                    // episodes in the mean return
 constexpr uint64_t kRowOrder = uint64_t{1} << 59;       // the streams of shuffles
 constexpr const char* kEpisodes = "recent episodes\n";  // in text(), after the environments
 
@@ -72,9 +72,9 @@ StepResult ControlRounds::run(int64_t round, NotFinite* not_finite) {
   return result;
 }
 
-// Each replica's rows in an order of their own, since a minibatch is a slice: it should not be of
-// one environment alone. Advantages are brought to mean 0 and deviation 1; the value's target is
-// what they say of the return, as it is.
+// Copies each replica's rows in a random order: a minibatch is a slice and should not come from one
+// environment alone. Normalises advantages to mean 0 and deviation 1. The value's target is the
+// predicted value plus the advantage before normalisation.
 void ControlRounds::fill(const Rollout& rollout, const Spread& spread, int64_t round) {
   constexpr double kTiny = 1e-8;
   const std::size_t values = kind_.observations;
@@ -116,7 +116,7 @@ void ControlRounds::load() {
        {kPolicyInputs.target, of(batch_.targets)}});
 }
 
-// The round's numbers are means over its steps that count.
+// Runs the round's steps. The round's numbers are means over the steps that were not skipped.
 StepResult ControlRounds::sweep(int64_t round, NotFinite* not_finite) {
   Feeds& feeds = resident_.feeds();
   feeds.set(Role::rate, learning_rate(config_.schedule, round));
@@ -148,7 +148,7 @@ StepResult ControlRounds::sweep(int64_t round, NotFinite* not_finite) {
                       sums[i] += static_cast<double>(step.numbers[i]);
                   });
   if (counted == 0) return mean;
-  mean.skipped.clear();  // a round in which something was learnt is none to skip
+  mean.skipped.clear();  // a round that learnt something was not skipped
   mean.skipped_here = false;
   mean.loss = static_cast<float>(loss / static_cast<double>(counted));
   for (std::size_t i = 0; i < sums.size(); ++i)
@@ -156,7 +156,7 @@ StepResult ControlRounds::sweep(int64_t round, NotFinite* not_finite) {
   return mean;
 }
 
-// Every process knows these, but rank 0 alone reports them: numbers of ranks are added.
+// Every process has these numbers, but only rank 0 reports them: the ranks' numbers are added.
 void ControlRounds::add_episode_numbers(StepResult& result, int64_t ended) {
   const EpisodeMeans means = means_of(recent_);
   for (double number : {means.sum, means.steps, static_cast<double>(ended)})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iterations of a run that learns to control: each collects steps of all environments with the
-// present policy, loads them onto the devices, and sweeps over them several times.
+// The iterations of a run that learns to control. Each iteration collects steps of all environments
+// with the current policy, loads them onto the devices, and sweeps over them several times.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ namespace lockstep {
 
 class ControlRounds final : public Rounds {
  public:
-  // This process plays `count` environments from number `first` on. Both references must outlive
-  // it.
+  // Plays `count` environments from number `first` on. `config` and `session` must outlive this
+  // object.
   ControlRounds(const ControlConfig& config, Session& session, int64_t first, int64_t count);
 
-  // How the rows of an iteration are shared out over replicas and minibatches.
+  // The division of an iteration's rows over replicas and minibatches.
   const ResidentLoad& shares() const { return shares_; }
 
   std::vector<std::string> number_names() const override;
@@ -33,7 +33,7 @@ class ControlRounds final : public Rounds {
   void restore(const std::string& text) override;
 
  private:
-  // The batch of the whole run, of which this process fills its own replicas' rows.
+  // The batch of the whole run. This process fills only its own replicas' rows.
   struct Batch {
     std::vector<float> observations, log_probabilities, advantages, targets;
     std::vector<int64_t> actions;
@@ -55,7 +55,7 @@ class ControlRounds final : public Rounds {
   std::unique_ptr<Environments> environments_;
   std::unique_ptr<Collector> collector_;
   Batch batch_;
-  std::vector<Episode> recent_;  // the last ones that ended, of all processes
+  std::vector<Episode> recent_;  // the last episodes that ended, of all processes
   double gathering_ = 0;
 };
 

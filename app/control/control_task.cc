@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kTestSeed = 1;  // the same episodes in every test, of any run
+constexpr uint64_t kTestSeed = 1;  // equal episodes in every test, of any run
 
 int64_t replicas_of_run(const Session& session) {
   return std::max(session.model().whole_replicas, session.model().replicas);
@@ -79,10 +79,10 @@ std::vector<std::pair<std::string, std::string>> ControlTask::changed() {
   return changed_settings(keys(), keys_of(defaults));
 }
 
-// What rows and a test's observations take, before a step is built that has to hold them.
+// Checks the memory for an iteration's rows before the step that stores them is built.
 void ControlTask::prepare() {
   const auto values = config_.kind().observations + 4;
-  const auto copies = std::size_t{3};  // collected, in order, on the devices
+  const auto copies = std::size_t{3};  // as collected, in the batch's order, and on the devices
   check_memory(config_.rows() * values * 4 * copies,
                join("the batch of CONTROL.ENVIRONMENTS ", config_.environments,
                     " with CONTROL.STEPS ", config_.steps));

@@ -18,18 +18,18 @@ namespace lockstep {
 // The step for the replicas of all processes.
 TrainingModel build_control_model(const ControlConfig& config, int processes = 1);
 
-// Fresh episodes of the present network, shared by the replicas of all processes, which make the
-// same calls and get the same answer, but for the film, which is rank 0's.
+// Fresh episodes of the current network, divided over the replicas of all processes. All processes
+// make the same calls and get equal results; only rank 0 has the film.
 class ControlTest {
  public:
-  // Both must outlive it.
+  // `config` and `session` must outlive this object.
   ControlTest(const ControlConfig& config, Session& session);
   GreedyResult play();
 
  private:
   const ControlConfig& config_;
   Session& session_;
-  int64_t first_, count_;  // of this process's episodes; some beyond the last make shares equal
+  int64_t first_, count_;  // of this process's episodes; episodes beyond the last make shares equal
   PolicyProgram policy_;
 };
 

@@ -16,7 +16,7 @@ using FilmStates = std::vector<std::vector<double>>;
 
 constexpr std::size_t kStills = 8;
 
-// The picture is 240 x 100; a metre is 42 of it, so that the track fits.
+// The picture is 240 x 100; a metre is 42 units, so that the track fits.
 constexpr double kMetre = 42, kMiddle = 120, kTrack = 88, kAxle = 76;
 constexpr double kPole = 2 * CartPole::kHalfLength * kMetre;
 constexpr double kDegrees = 180 / 3.14159265358979323846;
@@ -42,7 +42,8 @@ std::string empty_track() {
   return out.str();
 }
 
-// Around the axle: `cart` and `pole` are their places, as attributes or as animations.
+// Draws around the axle. Positions are attributes (`cart`, `pole`) or animations (`cart_moves`,
+// `pole_turns`).
 std::string cart_and_pole(const std::string& cart, const std::string& cart_moves,
                           const std::string& pole, const std::string& pole_turns) {
   return "<g" + cart + ">" + cart_moves +
@@ -91,7 +92,7 @@ std::string figure(const std::string& svg, const std::string& caption) {
 std::string cart_pole_film(const FilmStates& states) {
   std::string html = "<div class=\"film\">\n";
   html += "<div class=\"moving\">" +
-          figure(animation_of(states), join("all ", states.size(), " steps, as fast as they are")) +
+          figure(animation_of(states), join("all ", states.size(), " steps, in real time")) +
           "</div>\n";
   const std::size_t stills = std::min(kStills, states.size());
   for (std::size_t i = 0; i < stills; ++i) {

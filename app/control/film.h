@@ -9,7 +9,8 @@
 
 namespace lockstep {
 
-// `states`: of each step, from the first on. "" for an environment that has no picture.
+// `states` has the state at each step, from the first on. Returns "" for an environment without a
+// picture.
 std::string film_of(const EnvironmentKind& kind, const std::vector<std::vector<double>>& states);
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@ constexpr const char* kPage =
     "# Keys for control\n\n"
     "A CONFIG.yaml with `MODEL.TYPE: actor_critic` has these keys; [control](control.md) says what "
     "such a run does. `train`, `test`, `build`,\n"
-    "`plan` and `inspect` take the file, and `KEY VALUE` pairs on the command line override it. "
+    "`plan` and `inspect` read the file, and `KEY VALUE` pairs on the command line override it. "
     "The last column gives Detectron's name\n"
     "of a key where it differs. `lockstep keys --task control` prints this list, and with "
     "`--markdown` it writes this page.\n";

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// All ranks' texts one after the other, on every rank.
+// Concatenates all ranks' texts, on every rank.
 std::string all_of(Comm* comm, const std::string& mine, const std::string& what) {
   if (!comm) return mine;
   std::string all;
@@ -79,7 +79,7 @@ Spread spread_of(Comm* comm, const std::vector<float>& rows, int64_t steps) {
     }
     mine += join(std::setprecision(17), sum, " ", squares, " ");
   }
-  // Through text in one process, too: the same bits.
+  // Uses the text in one process, too, for equal bits.
   std::istringstream all(all_of(comm, mine, "sums of advantages"));
   double sum = 0, squares = 0, count = 0, here = 0, here_squares = 0;
   while (all >> here >> here_squares) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The predictions of a session's network, with its present parameters, on all replicas of this
-// process.
+// Predicts with the current parameters of a session's network, on all replicas of this process.
 #pragma once
 
 #include <memory>
@@ -15,8 +14,8 @@ namespace lockstep {
 
 class PolicyProgram final : public Predictor {
  public:
-  // `rows` of every call, equally many for each replica; `session` must outlive it. Throws if its
-  // network takes and gives something else than a policy.
+  // `rows` is the number of observations in a call, divided equally over the replicas. `session`
+  // must outlive this object. Throws if the network's inputs and outputs are not a policy's.
   PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows);
 
   Predicted predict(std::span<const float> observations) override;

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// On fresh episodes, in which the policy takes the likeliest action.
+// Scores a policy on fresh episodes. The policy takes the likeliest action.
 std::unique_ptr<Scorer> policy_scorer(ControlConfig config);
 
 }  // namespace lockstep

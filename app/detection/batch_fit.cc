@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's learning rate is meant for the images of its step. With other images, the linear rule
-// keeps what training does with each image: the rate grows with them, iterations shrink.
+// A file's learning rate is for the number of images of its step. For another number, the linear
+// rule preserves the effect of each image: the rate grows with the images, iterations shrink.
 #include "app/detection/batch_fit.h"
 
 #include <cmath>
@@ -10,9 +10,9 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMostIterations = 0x1p53;  // whole numbers of a double
+constexpr double kMostIterations = 0x1p53;  // larger whole numbers are not exact in a double
 
-// Changes the keys of SOLVER, and tells how.
+// Scales keys of SOLVER and describes the changes.
 class BatchScale {
  public:
   BatchScale(DetectorConfig& config, double factor) : config_(config), factor_(factor) {}
@@ -51,7 +51,7 @@ class BatchScale {
   std::string text_;
 };
 
-// Only what the policy reads, besides the whole.
+// Scales rates, steps and iterations; STEP_SIZE only if the policy reads STEP_SIZE.
 std::string scale_solver(DetectorConfig& config, double factor) {
   LrSchedule& schedule = config.schedule;
   BatchScale scale(config, factor);
@@ -84,7 +84,7 @@ void fit_to_batch(DetectorConfig& config, const ImagesOfStep& of_file, int proce
                                                           scale_solver(config, factor))});
     return;
   }
-  // Whoever says the rate beside the devices has chosen it for them.
+  // A rate on the command line was chosen for the devices there.
   if (config.origins.of("SOLVER.BASE_LR").starts_with("command line")) return;
   config.misfit =
       join(what, ", which SOLVER.BASE_LR ", config.schedule.base_lr,

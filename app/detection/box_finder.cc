@@ -20,7 +20,7 @@ std::vector<std::string> values_of(const std::vector<Replicated>& items) {
   return names;
 }
 
-// One replica's row of a tensor.
+// The row of one replica.
 Tensor row_of(const Tensor& tensor, std::size_t row) {
   TensorDesc desc = tensor.desc;
   const std::size_t bytes = desc.bytes() / desc.dims[0];
@@ -28,7 +28,7 @@ Tensor row_of(const Tensor& tensor, std::size_t row) {
   return {desc, tensor.as<std::byte>() + row * bytes};
 }
 
-// A replica's outputs. Networks of proposals alone have no classes.
+// A replica's outputs. Networks that only propose boxes have no classes.
 struct PredictedBoxes {
   const float* boxes = nullptr;
   const float* scores = nullptr;
@@ -51,8 +51,8 @@ PredictedBoxes predicted_by(const std::vector<Replicated>& outputs, std::span<co
   return result;
 }
 
-// Operators that choose boxes leave out what is not a number, so a detector without numbers would
-// just find nothing.
+// Throws if a parameter is not finite. Operators that choose boxes drop NaN, so a detector with
+// such parameters would silently find nothing.
 void check_parameters(const Session& session) {
   for (const State& state : session.model().states) {
     if (!is_parameter(state.kind)) continue;
@@ -126,7 +126,7 @@ void BoxFinder::look_at(const PictureRounds& rounds, int64_t round, std::span<co
       return tensor.name == input.name;
     });
     check(place != form.end(), "the network takes '", input.name, "', which no picture has");
-    // A replica without a picture looks at the last one again.
+    // A replica without a picture repeats the last picture.
     for (std::size_t k = 0; k < input.values.size(); ++k)
       feeds.push_back(row_of(tensors[place - form.begin()], std::min(k, pictures.size() - 1)));
   }

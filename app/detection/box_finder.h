@@ -14,12 +14,14 @@ namespace lockstep {
 
 class BoxFinder {
  public:
-  // The session's model is the configuration's step for pictures of any size, or a process's share
-  // of it. Each process finds boxes in pictures of its own. Both must outlive this.
+  // The session's model is the configuration's step for pictures of any size, or a process's part
+  // of the step. Each process finds boxes in its own pictures. `config` and `session` must outlive
+  // this object.
   BoxFinder(const DetectorConfig& config, Session& session) : config_(config), session_(session) {}
 
-  // In the order of the list. Pictures are read ahead by DATA_LOADER.NUM_THREADS threads, each
-  // padded to its own size. Uses the memory of Session::step(), whose results it overwrites.
+  // Returns the boxes in the order of the list. DATA_LOADER.NUM_THREADS threads read pictures
+  // ahead, each padded to its own size. Uses the memory of Session::step() and overwrites its
+  // results.
   std::vector<FoundBoxes> find(const PictureList& pictures);
 
   std::size_t networks_kept() const { return networks_.size(); }

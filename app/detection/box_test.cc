@@ -50,7 +50,8 @@ PictureList BoxTest::own_pictures() {
   return list;
 }
 
-// Puts a blank picture of the same size in a bad one's place; boxes found in a blank are dropped.
+// Replaces a bad picture by a blank picture of equal size. Boxes found in a blank picture are
+// dropped.
 Image BoxTest::picture_or_blank(std::size_t number) {
   try {
     return pictures_.picture(number);
@@ -66,7 +67,7 @@ Image BoxTest::picture_or_blank(std::size_t number) {
   return {image.height, image.width, std::vector<uint8_t>(3 * image.height * image.width)};
 }
 
-// Drops, on rank 0, also the boxes of pictures that other processes could not read.
+// On rank 0, also drops the boxes of pictures that other processes could not read.
 void BoxTest::drop_left_out(std::vector<FoundBoxes>& found) {
   std::vector<std::string> texts;
   for (const auto& [number, why] : left_out_) texts.push_back(join(number, " ", why));

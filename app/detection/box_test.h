@@ -20,9 +20,9 @@ struct ProposalScores {
 
 struct BoxTestResult {
   std::vector<FoundBoxes> found;            // by picture
-  std::optional<CocoScores> scores;         // of a detector,
-  std::optional<ProposalScores> proposals;  // or of an RPN alone
-  // Pictures that cannot be read, and why; the scores are those of the others.
+  std::optional<CocoScores> scores;         // of a detector
+  std::optional<ProposalScores> proposals;  // of an RPN alone
+  // Pictures that cannot be read, with the reason; the scores leave them out.
   std::map<std::size_t, std::string> left_out = {};
 
   std::vector<std::string> left_out_texts() const;
@@ -30,15 +30,16 @@ struct BoxTestResult {
 
 class BoxTest {
  public:
-  // All replicas of all processes share the pictures; all processes make the same calls.
-  // `proposals`: of a picture of the set, for a network without an RPN. The others must outlive
-  // this.
+  // All replicas of all processes divide the pictures; all processes make the same calls.
+  // `proposals` gives the proposals of a picture to a network without an RPN. `config`, `session`
+  // and `pictures` must outlive this object.
   BoxTest(const DetectorConfig& config, Session& session, const PictureSet& pictures,
           PictureProposals proposals = {});
 
-  // With the current parameters. With several processes the result is rank 0's, and empty on
-  // others. It does not depend on the number of replicas, reading threads and processes; on the
-  // threads of a replica as any plan does (docs/execution.md).
+  // Tests with the current parameters. With several processes only rank 0 gets a result; other
+  // ranks get an empty result. The result does not depend on the number of replicas, reading
+  // threads and processes. As in any plan, it may depend on the threads of a replica
+  // (docs/execution.md).
   BoxTestResult test();
 
  private:
@@ -56,17 +57,17 @@ class BoxTest {
   std::map<std::size_t, std::string> left_out_;  // by a picture's number
 };
 
-// The annotations of a test in which pictures are left out: such pictures have no objects.
+// The annotations of a test that leaves out pictures: left-out pictures have no objects.
 Annotations without_objects_of(const Annotations& table,
                                const std::map<std::size_t, std::string>& left_out);
 
-// The scores of boxes, of which a detector's have classes and those of an RPN alone have none.
+// Scores boxes. A detector's boxes have classes, the boxes of an RPN alone have none.
 BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bool proposals_only,
                      int threads);
 
-// Where write_found() writes. Throws for a name that cannot be part of a file's.
+// The path that write_found() writes. Throws if the set's name cannot be part of a file name.
 std::string found_path(const std::string& folder, const std::string& set, bool proposals_only);
-// Writes what was found in the set of that name into the folder: bbox_SET_results.json in COCO's
+// Writes the boxes found in the data set `set` into the folder: bbox_SET_results.json in COCO's
 // form, or proposals.safetensors. Returns the path.
 std::string write_found(const std::string& folder, const std::string& set, const Annotations& of,
                         const BoxTestResult& result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data sets that Detectron knows by name, and where they lie below its folder of data.
+// Detectron's data sets by name, and their paths below its folder of data.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@ struct PictureFiles {
   std::string annotations;  // a file
 };
 
-// None for a name that Detectron does not have. Those of 2017 lie as those of 2014 do.
+// Returns nothing for a name that Detectron does not have. The sets of 2017 have paths like the
+// sets of 2014.
 std::optional<PictureFiles> detectron_set(const std::string& name, const std::string& data_dir);
 
 std::vector<std::string> detectron_set_names();

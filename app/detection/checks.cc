@@ -38,7 +38,7 @@ class DetectorChecks {
   }
 
  private:
-  // Throws with the place of the first of these keys that somebody set.
+  // Throws with the origin of the first of these keys that a file or the command line set.
   template <class... Parts>
   void need(bool holds, const std::vector<std::string>& keys, const Parts&... parts) const {
     if (!holds) fail(blamed(keys), " ", parts...);
@@ -50,7 +50,7 @@ class DetectorChecks {
   bool is_hard_wired() const { return detector_type(model_.type)->is_hard_wired; }
   bool has_box_head() const { return model_.type == "generalized_rcnn" && !model_.rpn_only; }
 
-  // Null where the file names none.
+  // Null if the file names no head.
   const BoxHeadFunction* box_head() const {
     return function_in(box_head_functions(), network_.fast_rcnn.roi_box_head);
   }
@@ -169,8 +169,8 @@ class DetectorChecks {
       need(!ratios->empty(), {key}, "should hold at least one number");
   }
 
-  // The body adds each level to the one below, twice as large; so sides divide by the stride of the
-  // coarsest one that is added or, being a convolution, has to cover the image.
+  // The body adds each level, enlarged twice, to the level below. Sides must therefore divide by
+  // the stride of the coarsest level that is added or that a convolution computes.
   void check_levels() const {
     const FpnOptions& fpn = network_.fpn;
     const bool has_rois = fpn.multilevel_rois, has_rpn = fpn.multilevel_rpn;
@@ -206,7 +206,7 @@ class DetectorChecks {
          ", but the body ends at ", kCoarsestOfBody);
   }
 
-  // Anchors are rounded to whole pixels of a cell; the finest cells leave least.
+  // Anchors are rounded to whole pixels; the finest level has the smallest anchors.
   void check_anchors() const {
     const auto need_area = [&](const char* key, double stride, const std::vector<double>& ratios) {
       prefixing(blamed({key}), [&] { base_anchors(stride, {stride}, ratios); });
@@ -221,7 +221,7 @@ class DetectorChecks {
                 network_.rpn.aspect_ratios);
   }
 
-  // A head with the body's last stage strides so that 7 of the RoI's cells are left.
+  // A head with the body's last stage has a stride that leaves 7 of the RoI's cells.
   void check_masks() const {
     const MaskOptions& mask = network_.mrcnn;
     const MaskHeadFunction* const head = mask_head();

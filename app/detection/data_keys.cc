@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DATASETS, DATA_DIR, DATA and SCENES: what the names of data sets mean.
+// The keys of data sets: DATASETS, DATA_DIR, DATA and SCENES.
 #include "app/detection/data_sets.h"
 #include "app/detection/key_tables.h"
 #include "graph/error.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMostScenes = 1 << 20;
 
-// Files are called by it.
+// True if the name can be part of file names.
 bool is_name_of_set(const std::string& name) {
   constexpr const char* kOfNames =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -25,24 +25,24 @@ std::string declared_names(const NamedSections& declared) {
 
 }  // namespace
 
-// Processes may have the same data in different places.
+// Processes may have the data in different folders.
 ConfigKeys detector_data_keys(DetectorConfig& c) {
   DetectionSets& sets = c.sets;
   return {
       {"DATASETS",
        &sets.declared,
        "data sets of your own: IMAGES is a folder, ANNOTATIONS a file in COCO's form; "
-       "DATASETS.NAME.IMAGES is a key of its own",
+       "DATASETS.NAME.IMAGES can be set as a key, too",
        {.alike = [&sets] { return declared_names(sets.declared); }}},
       {"DATA_DIR",
        &sets.data_dir,
-       "folder of the data sets that Detectron knows by name, such as coco/annotations and "
+       "folder of the data sets that Detectron has names for, such as coco/annotations and "
        "coco/coco_train2014",
        {.own = true}},
       {"DATA.EXIF",
        &sets.exif,
        "annotations are made on pictures turned as their EXIF block says; false: on pictures as "
-       "stored. Asked only where the annotated size fits both",
+       "stored. Used only where the annotated size fits both",
        {.remembered = true}},
       {"SCENES.TRAIN",
        &sets.train_scenes,
@@ -64,7 +64,7 @@ void check_declared_sets(const DetectorConfig& config) {
     check(is_name_of_set(name), at, ": ", key,
           ": a data set's name should have letters, digits, _, - and . only");
     check(name != kScenesTrain && name != kScenesVal, at, ": ", key,
-          " is the name of generated pictures, which are built in; choose another one");
+          " is the name of generated pictures, which are built in; choose another name");
     for (const std::string& field : declared.fields) {
       const auto found = section.find(field);
       check(found != section.end() && !found->second.empty(), at, ": ", key, " has no ", field,

@@ -45,7 +45,7 @@ class SetOpener {
     return join(key, " (", config_.origins.of(key), ")");
   }
 
-  // `images_by` and `annotations_by` say who named them.
+  // `images_by` and `annotations_by` say which key gives the path.
   std::unique_ptr<PictureSet> of_files(const std::string& name, const PictureFiles& files,
                                        const std::string& images_by,
                                        const std::string& annotations_by) const {
@@ -72,7 +72,7 @@ class SetOpener {
     const std::string near = nearest(name, known);
     fail(at_, ": there is no data set '", name, "'",
          near.empty() ? "." : "; did you mean " + near + "?",
-         " One of your own is declared by DATASETS: {", name.empty() ? "NAME" : name,
+         " Declare a data set of your own as DATASETS: {", name.empty() ? "NAME" : name,
          ": {IMAGES: folder, ANNOTATIONS: file.json}}");
   }
 
@@ -123,7 +123,7 @@ std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
                                           const std::string& key) {
   const std::string at = config.origins.blame({key}, config.path);
   check(!names.empty(), at,
-        " names no data set; it may be scenes_train or one that DATASETS declares");
+        " names no data set; name scenes_train or a set that DATASETS declares");
   const SetOpener opener(config, key);
   std::vector<NamedPictures> sets;
   for (const std::string& name : names) {

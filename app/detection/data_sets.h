@@ -11,23 +11,23 @@
 
 namespace lockstep {
 
-// Generated pictures. Their seed is always the same, so that results can be compared.
+// Generated pictures. The seed is fixed, so that results can be compared.
 inline constexpr const char* kScenesTrain = "scenes_train";
 inline constexpr const char* kScenesVal = "scenes_val";
 
-// The names that need no declaration: the generated pictures, then Detectron's.
+// Names that need no declaration: the generated pictures, then Detectron's data sets.
 std::vector<std::string> names_of_sets(const char* generated);
 
-// Throws for a data set that is declared by half, or under a name that cannot be one.
+// Throws for an incomplete declaration of a data set, or for an invalid name.
 void check_declared_sets(const DetectorConfig& config);
 
-// The annotations that sets of those names are read from; none of generated pictures.
+// The annotation files of these data sets; generated pictures have none.
 std::vector<std::string> annotation_files(const DetectorConfig& config,
                                           const std::vector<std::string>& names);
 
-// Several names are joined (joined_pictures.h). A name is one of DATASETS, one of the two above, or
-// one of Detectron's. Reads annotations only, and checks that MODEL.NUM_CLASSES fits them. `key`
-// has the names, TRAIN.DATASETS or TEST.DATASETS: errors begin with its place.
+// Opens data sets and joins several (joined_pictures.h). A name is declared in DATASETS, generated
+// (see above) or Detectron's. Reads only annotations, and checks MODEL.NUM_CLASSES against them.
+// `key` is TRAIN.DATASETS or TEST.DATASETS; errors begin with its origin.
 std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
                                           const std::vector<std::string>& names,
                                           const std::string& key);

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// Of the tables that detectors share with other tasks, what Detectron has, too.
+// Keys of shared tables that Detectron has, too.
 const std::set<std::string>& shared_with_detectron() {
   static const std::set<std::string> keys{"SOLVER.BASE_LR",
                                           "SOLVER.LR_POLICY",
@@ -37,7 +37,7 @@ const std::set<std::string>& shared_with_detectron() {
   return keys;
 }
 
-// Marks the keys that Detectron has by the same name.
+// Marks keys that Detectron has by this name.
 ConfigKeys marked(ConfigKeys keys, bool all) {
   for (ConfigKey& key : keys)
     if (all || shared_with_detectron().count(key.key) > 0) key.facts.detectron = key.key;
@@ -51,7 +51,7 @@ ConfigKeys with(Fact fact, const std::set<std::string>& names, ConfigKeys keys) 
   return keys;
 }
 
-// Keys that decide which pictures a step has, or what the network's numbers mean.
+// Marks keys that decide which pictures a step has, or the meaning of the network's numbers.
 ConfigKeys remembering(ConfigKeys keys) {
   return with(&KeyFacts::remembered,
               {"NUM_GPUS",
@@ -78,7 +78,7 @@ ConfigKeys remembering(ConfigKeys keys) {
               std::move(keys));
 }
 
-// Keys that decide what a step samples and how its losses are weighed.
+// Marks keys that decide the samples of a step and the weights of its losses.
 ConfigKeys naming_changes(ConfigKeys keys) {
   return with(&KeyFacts::decides_bits,
               {"BBOX_XFORM_CLIP",
@@ -113,7 +113,8 @@ ConfigKeys naming_changes(ConfigKeys keys) {
               std::move(keys));
 }
 
-// Keys without effect that a file or a command line has set. A wish has a note of its own.
+// Notes keys without effect that a file or a command line set. Keys with has_wish() get another
+// note.
 void note_unused(DetectorConfig& config, const ConfigKeys& keys) {
   for (const ConfigKey& key : keys)
     if (key.facts.unused && config.origins.is_set(key.key) && !has_wish(key))

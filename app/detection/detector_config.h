@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The YAML configuration of a detector: the keys of Detectron with its defaults, and ours beside
-// them. What changes a network is in models/detection/options.h; the rest is here.
+// The YAML configuration of a detector: Detectron's keys and defaults, and our own keys. Options of
+// the network are in models/detection/options.h; the rest is here.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct DetectionData {  // of TRAIN or TEST
   std::vector<std::string> proposal_files;
 };
 
-struct DetectionSets {  // what names of data sets mean
+struct DetectionSets {  // data sets by name
   NamedSections declared{{"IMAGES", "ANNOTATIONS"}, {}};
   std::string data_dir = "data";
   bool exif = true;
@@ -32,10 +32,10 @@ struct DetectionTraining {  // the rest of TRAIN
   DetectionData data;
   bool use_flipped = true;
   double bbox_thresh = 0.5;
-  int64_t snapshot_iters = 80000;  // of one GPU; TrainSettings has those of all
+  int64_t snapshot_iters = 80000;  // of one GPU; TrainSettings has the number for all
   bool aspect_grouping = true;
   double gt_min_area = -1;
-  int64_t shapes = 0;            // ours: padded sizes at the most; 0: 6, or 12 with several scales
+  int64_t shapes = 0;  // ours: largest number of padded sizes; 0: 6, or 12 with several scales
   bool skip_bad_images = false;  // ours
 };
 
@@ -45,7 +45,7 @@ struct DetectionLoader {  // DATA_LOADER
   int64_t blobs_queue_capacity = 8;
 };
 
-// What TEST.BBOX_AUG, MASK_AUG and KPS_AUG have in common.
+// The common part of TEST.BBOX_AUG, MASK_AUG and KPS_AUG.
 struct TestAugmentation {
   bool enabled = false;
   bool h_flip = false;
@@ -120,10 +120,10 @@ struct UnusedDetectronKeys {
 enum class DetectorNoteKind {
   old_function,  // a function's former name
   old_type,      // a deprecated MODEL.TYPE
-  old_key,       // a key of no use any more
+  old_key,       // an obsolete key
   unused,        // a key that has no effect here
   missing,       // a key that has no effect in this version
-  batch          // the images of a step are not those that the file's rates are for
+  batch          // a step has another number of images than the file's rates are for
 };
 struct DetectorNote {
   DetectorNoteKind kind;
@@ -133,8 +133,8 @@ struct DetectorNote {
 struct DetectorConfig : TrainSettings {
   DetectorOptions network;
 
-  int64_t num_gpus = 1;   // the number of replicas, also where DEVICES says it
-  bool use_nccl = false;  // ALL_REDUCE decides where it is set
+  int64_t num_gpus = 1;   // the number of replicas, also if DEVICES is set
+  bool use_nccl = false;  // ignored if ALL_REDUCE is set
   double dedup_boxes = 1.0 / 16;
   std::vector<double> pixel_means = {102.9801, 115.9465, 122.7717};  // blue, green, red
 
@@ -148,20 +148,20 @@ struct DetectorConfig : TrainSettings {
 
   Origins origins;
   std::vector<DetectorNote> notes;
-  // Why the learning rate does not fit the images of a step; empty: it does.
+  // The reason why the learning rate does not fit the images of a step; empty if it fits.
   std::string misfit;
 
-  DetectorConfig();  // Detectron's defaults where ours for classification are others
+  DetectorConfig();  // Detectron's defaults where classification has other defaults
 };
 
-// Detectron's 229 keys, whose facts give them as Detectron's, and those that are ours, the run's
-// and the step's. In the order of the reference page.
+// Detectron's 229 keys, marked by their facts, and our keys for detectors, the run and the step. In
+// the order of the reference page.
 ConfigKeys keys_of(DetectorConfig& config);
-// Names that keys had in older versions of Detectron.
+// Former names of keys in older versions of Detectron.
 std::vector<FormerKey> former_detectron_keys();
 
-// Reads the files, then the overrides (KEY VALUE KEY VALUE ..); infers what follows from other
-// keys, and checks that they fit together. Throws with file:line and key.
+// Reads the files, then the overrides (KEY VALUE KEY VALUE ..). Infers values from other keys, and
+// checks that all keys fit together. Throws with file:line and key.
 DetectorConfig read_detector_config(const ConfigFiles& files,
                                     const std::vector<std::string>& overrides, int processes = 1);
 

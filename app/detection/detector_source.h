@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Says the configuration's notes on stderr, then builds its step. Not initialised.
+// Prints the configuration's notes to stderr, then builds its step, which is not initialised.
 SourcedModel detector_from(const DetectorConfig& config);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ namespace {
 
 using BoxesOfPictures = std::vector<std::vector<Corners>>;
 
-// A set's annotations are read for its own ids, which joined sets may have twice.
+// Reads each set's annotations separately: joined sets may have an id twice.
 PictureProposals proposals_from(const DetectorConfig& config, const DetectionData& data,
                                 const std::string& section, const std::vector<std::string>& sets,
                                 const ProposalRules& rules) {

@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-// Reads TRAIN.PROPOSAL_FILES, one for each of TRAIN.DATASETS; pictures count over all of them. None
-// for a network that makes its own proposals.
+// Reads TRAIN.PROPOSAL_FILES, a file for each of TRAIN.DATASETS; pictures are numbered over all
+// sets. Null for a network that makes its own proposals.
 PictureProposals proposals_for_training(const DetectorConfig& config);
-// The same for some of TEST.DATASETS.
+// Reads the files of TEST.PROPOSAL_FILES for some of TEST.DATASETS.
 PictureProposals proposals_for_testing(const DetectorConfig& config,
                                        const std::vector<std::string>& sets);
 

@@ -20,7 +20,7 @@ void put(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Field by field, since a struct's padding has no value.
+// Writes field by field, because a struct's padding has no value.
 std::string bytes_of(const std::vector<FoundBoxes>& pictures) {
   std::string bytes;
   for (const FoundBoxes& boxes : pictures) {
@@ -69,7 +69,7 @@ class BoxReader {
   std::size_t at_ = 0;
 };
 
-// The ranks' bytes on rank 0, in messages of a limited length.
+// Gathers the ranks' bytes on rank 0, in messages of limited length.
 std::vector<std::string> gather_long(Comm& comm, const std::string& mine) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   const uint64_t longest = kMost - least_of_all(comm, kMost - mine.size(), kWhat);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a detector has found in pictures.
+// The boxes that a detector found in pictures.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ bool is_finite(const FoundBox& box);
 // "1, 2, 3, 4 with a score of 0.5"
 std::string text_of(const FoundBox& box);
 
-// Picture by picture, in their order. Proposals are of category 0, which counts as none.
+// Detections in the order of the pictures. Proposals get category 0, which their scoring ignores.
 std::vector<Detection> detections_of(const std::vector<FoundBoxes>& pictures);
 
-// All ranks' boxes, on rank 0; nothing on other ranks. Rank r of n has the pictures r, r + n,
-// r + 2 n, .. of `pictures`.
+// Gathers all ranks' boxes on rank 0; other ranks get nothing. Rank r of n has the pictures r, r +
+// n, r + 2 n, .. of `pictures`.
 std::vector<FoundBoxes> gather_boxes(Comm& comm, const std::vector<FoundBoxes>& mine,
                                      std::size_t pictures);
 

@@ -46,8 +46,8 @@ std::string without_module(const std::string& name) {
   return dot == name.npos ? name : name.substr(dot + 1);
 }
 
-// "FPN.f" may be "f", "FPN.f", "modeling.FPN.f" or "detectron.modeling.FPN.f". Functions of
-// blocks lie in the module ResNet, and are known without it.
+// "FPN.f" may be spelled "f", "FPN.f", "modeling.FPN.f" or "detectron.modeling.FPN.f". Functions of
+// blocks are in the module ResNet, and their names lack it.
 bool is_spelling_of(const std::string& name, const std::string& spelled) {
   const std::string whole = name.find('.') == name.npos ? "ResNet." + name : name;
   return spelled == whole || spelled == without_module(name) || spelled == "modeling." + whole ||
@@ -77,7 +77,7 @@ FunctionName function_named(const FunctionKey& key, const std::string& spelled) 
   for (const NamedFunction& function : key.functions)
     if (!function.former.empty() && is_spelling_of(function.former, spelled))
       return {function.name, true};
-  // Modules are compared, too, unless the function's own name is known.
+  // Suggests a function of this name in another module, otherwise the nearest name.
   const auto by_name = known(without_module(spelled));
   const std::string near = by_name != names.end() ? *by_name : nearest(spelled, names);
   fail("no function is called '", spelled, "'; ",

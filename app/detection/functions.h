@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that a detector's file names: bodies, heads, blocks. A name may carry any of the
-// module prefixes that Detectron accepted; here each has one spelling, Detectron's own.
+// The functions that a detector's file names: bodies, heads, blocks. A name may have any module
+// prefix that Detectron accepted; the value is normalised to Detectron's spelling.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct FunctionKey {
 const std::vector<FunctionKey>& function_keys();
 std::vector<std::string> names_of(const FunctionKey& key);
 
-// The one spelling of a name. `was_old`: it is a former name. Throws for an unknown one, with the
-// nearest.
+// The normalised spelling of a name. `was_old` is true for a former name. Throws for an unknown
+// name, and suggests the nearest.
 struct FunctionName {
   std::string name;
   bool was_old = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a detector predicts from its body's features.
+// The keys of a detector's heads, which predict from the body's features.
 #include "app/config/one_of.h"
 #include "app/detection/key_tables.h"
 

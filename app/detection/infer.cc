@@ -31,8 +31,8 @@ using nlohmann::ordered_json;
 
 constexpr int64_t kDrawnSide = 640;  // smaller pictures are enlarged, so that names can be read
 
-// One CPU replica with all threads: pictures come one after the other, and a machine without the
-// run's devices can look at them, too.
+// Uses one CPU replica with all threads: pictures come one by one, and the machine may lack the
+// run's devices.
 DetectorConfig on_one_replica(DetectorConfig config) {
   config.run.devices = devices_named("cpu");
   config.run.auxiliaries = {};
@@ -46,8 +46,8 @@ DetectorConfig on_one_replica(DetectorConfig config) {
   return config;
 }
 
-// The file with the network's metadata: the trained one itself, or the step of its run. Empty
-// without a file.
+// The file with the network's metadata: the trained network itself, or the step of its run. Empty
+// if there is no file.
 TrainingModel file_of(const DetectorRun& run) {
   const std::string path = is_onnx(run.weights) ? run.weights : step_in(run.folder);
   return fs::exists(path) ? load_model(all_ops(), path).model : TrainingModel(all_ops());
@@ -105,8 +105,8 @@ class PictureDetector {
   BoxFinder finder_;
 };
 
-// What is written for each picture, without its ending. The files of pictures with the same name in
-// different folders get a number.
+// The names of the output files, without suffix. Pictures of equal names in different folders get a
+// number.
 std::vector<std::string> output_names(const std::vector<std::string>& files) {
   std::set<std::string> used;
   std::vector<std::string> names;
@@ -119,7 +119,7 @@ std::vector<std::string> output_names(const std::vector<std::string>& files) {
   return names;
 }
 
-// No picture is drawn over one that was to be looked at.
+// Throws if an output file would overwrite a picture.
 void check_overwrites_none(const std::string& folder, const std::vector<std::string>& names,
                            const std::vector<std::string>& files) {
   std::error_code trouble;
@@ -155,7 +155,7 @@ ordered_json json_of(const std::string& file, const Image& image, const FoundBox
 
 Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDetector& detector) {
   std::vector<DrawnBox> shown;
-  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box)  // the best lies on top
+  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box)  // draws the best box last, on top
     shown.push_back({.corners = box->corners,
                      .label = join(detector.name_of(*box), " ", fixed(box->score, 2)),
                      .colour = static_cast<std::size_t>(std::max<int64_t>(1, box->kind) - 1)});
@@ -164,7 +164,7 @@ Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDe
 
 struct SeenPicture {
   FoundBoxes boxes;
-  std::optional<FoundBox> best;  // of all, also of those below the threshold
+  std::optional<FoundBox> best;  // of all boxes, including boxes below the threshold
   std::string png, json;
 };
 SeenPicture look_at(PictureDetector& detector, const std::string& file,
@@ -200,7 +200,7 @@ void print(const SeenPicture& seen, const PictureDetector& detector, double thre
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options) {
   refuse_not_done(keys_of(config), "infer", config.origins, config.path);
   check(!takes_proposals(config.network), config.path,
-        ": a network without an RPN needs proposals; `lockstep test` takes them from files");
+        ": a network without an RPN needs proposals; `lockstep test` reads them from files");
   const std::vector<std::string> files = pictures_named(options.files);
   const std::vector<std::string> outputs = output_names(files);
   OutputFolder folder(options.out);

@@ -10,11 +10,11 @@ namespace lockstep {
 
 struct DetectorRun {
   std::string folder;
-  std::string weights;  // .safetensors, or a model.onnx, whose values are used
+  std::string weights;  // .safetensors, or a model.onnx with values
 };
 
-// Prints the objects in each picture; draws them and writes them as JSON into options.out, unless
-// that is empty. An unreadable picture does not stop the others.
+// Prints the objects in each picture. Draws them and writes them as JSON into the folder
+// options.out unless it is empty. An unreadable picture does not stop the others.
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options);
 
 }  // namespace lockstep

@@ -21,11 +21,11 @@ void infer_type(DetectorConfig& config) {
     config.origins.places["TRAIN.FREEZE_CONV_BODY"] = "inferred from MODEL.TYPE";
   }
   if (type->now.empty()) return;
-  config.notes.push_back({DetectorNoteKind::old_type,
-                          join(at, " ", name, " is an old type",
-                               type->is_hard_wired ? " with a body and heads of its own" : "",
-                               "; it is ", type->now, " today")});
-  // Another name would mean another network.
+  config.notes.push_back(
+      {DetectorNoteKind::old_type, join(at, " ", name, " is an old type",
+                                        type->is_hard_wired ? " with its own body and heads" : "",
+                                        "; it is ", type->now, " today")});
+  // Keeps a hard-wired name: the present name would mean another network.
   if (!type->is_hard_wired) name = type->now;
 }
 
@@ -75,19 +75,20 @@ void infer_widths(DetectorConfig& config) {
                    "RESNETS.TRANS_FUNC");
 }
 
-// DEVICES are a process's own, NUM_GPUS counts those of all.
+// DEVICES are the devices of one process; NUM_GPUS counts the devices of all processes.
 void infer_devices(DetectorConfig& config, int processes) {
   if (config.origins.is_set("DEVICES")) {
     infer(config, "NUM_GPUS", config.num_gpus, config.replicas() * processes, "DEVICES");
     return;
   }
   check(config.num_gpus % processes == 0, config.origins.blame({"NUM_GPUS"}, config.path), " ",
-        config.num_gpus, " does not divide over ", processes, " processes; say each one's DEVICES");
+        config.num_gpus, " does not divide over ", processes,
+        " processes; set DEVICES for each process");
   config.run.devices = devices_named(join("cpu*", config.num_gpus / processes));
   config.origins.places["DEVICES"] = "inferred from NUM_GPUS";
 }
 
-// Detectron's switch between NCCL and Caffe2's own sums, for files that name no algorithm.
+// Applies Detectron's switch between NCCL and Caffe2's sums to files that name no algorithm.
 void infer_all_reduce(DetectorConfig& config) {
   if (!config.origins.is_set("USE_NCCL")) return;
   AllReduceSpec& spec = config.step.options.all_reduce.spec;

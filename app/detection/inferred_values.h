@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-// After a file was read: today's names of types and functions, and the values that follow from
-// other keys. Adds notes.
+// Replaces former names of types and functions in a configuration, and infers values from other
+// keys. Adds notes.
 void infer_values(DetectorConfig& config, int processes);
 
 }  // namespace lockstep

@@ -13,26 +13,26 @@ ConfigKeys detector_network_keys(DetectorOptions& network);  // MODEL RPN FPN RE
 ConfigKeys detector_head_keys(DetectorOptions& network);     // FAST_RCNN MRCNN KRCNN RETINANET RFCN
 ConfigKeys detector_training_keys(DetectorConfig& config);   // TRAIN DATA_LOADER
 ConfigKeys detector_testing_keys(DetectorConfig& config);    // TEST
-ConfigKeys detector_run_keys(DetectorConfig& config);        // what lies in no section, and CLUSTER
+ConfigKeys detector_run_keys(DetectorConfig& config);        // keys without a section, and CLUSTER
 ConfigKeys detector_data_keys(DetectorConfig& config);       // DATASETS DATA_DIR SCENES
 
 // IMAGE, capacities, SOLVER, and the tables of the run and of the step.
 ConfigKeys own_detector_keys(DetectorConfig& config);
 
-// Numbers of things: larger ones overflow when multiplied; memory runs out long before.
+// Bounds counts: larger numbers overflow when multiplied; memory runs out long before.
 inline constexpr double kMostOfThings = 1 << 24;
 
-// Shares, overlaps and probabilities.
+// Bounds fractions, overlaps and probabilities.
 inline constexpr double kLeastShare = 1e-6;  // where 0 has no meaning
 inline KeyFacts share() { return {.least = 0, .most = 1}; }
 inline KeyFacts at_least(double least) { return {.least = least, .most = kMostOfThings}; }
-// Detectron's key without a meaning here.
+// Facts of a Detectron key without a meaning here.
 inline KeyFacts unused_key() {
   KeyFacts facts;
   facts.unused = true;
   return facts;
 }
-// A switch for what this version does not do, and the commands whose results would lack it.
+// Facts of a switch that this version does not implement, with the commands whose results need it.
 inline KeyFacts not_done(const bool& enabled, std::vector<std::string> refused_by) {
   return {.not_done = {std::move(refused_by), [&enabled] { return enabled; }}};
 }

@@ -20,13 +20,13 @@ constexpr const char* kPage =
     "(detection.md#configuration) says how they are read.\n"
     "Every other file has [the keys of classification](configuration.md), [of language "
     "models](text_keys.md) or [of control](control_keys.md). `train`, `test`,\n`build`, `plan` and "
-    "`inspect` take the "
+    "`inspect` read the "
     "file, and `KEY VALUE` pairs on the command line override it. The last column gives "
     "Detectron's name of a key; it is empty for\n"
     "Lockstep's own keys. `lockstep keys --task detection` prints this list, and with "
     "`--markdown` it writes this page.\n";
 
-// A function's name has many spellings; a shell offers one.
+// A function's name has many spellings; shells complete one of them.
 OwnedKeys keys() {
   OwnedKeys owned = owned_keys<DetectorConfig>();
   for (const FunctionKey& function : function_keys())
@@ -68,8 +68,8 @@ std::unique_ptr<Scorer> scorer(const ConfigRequest& request) {
   return detector_scorer(read(request), std::move(files));
 }
 
-// A detector's file says which objects it finds, its run's configuration how pictures are prepared
-// for it.
+// A detector's file names the objects that it finds. The configuration of its run says how to
+// prepare pictures.
 void find_run(InferSource& source) {
   const std::filesystem::path folder = std::filesystem::path(source.weights).parent_path();
   const std::string config = (folder / "config.yaml").string();
@@ -88,7 +88,7 @@ int infer(InferSource source, const InferOptions& options) {
   return find_in_pictures(read({*source.config, {}}), {source.folder, source.weights}, options);
 }
 
-// A file of a network does all that its run's configuration asks for, or is not written.
+// Refuses a network whose run's configuration asks for an effect that an exported file would lack.
 std::string describe(TrainingModel& network, const RunFiles& files) {
   const auto path = std::filesystem::path(files.step).parent_path() / "config.yaml";
   if (std::filesystem::exists(path)) {

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Names that a file may hold but that no network has been written for yet.
+// Refuses names that a file may have but that have no implementation yet.
 void check_is_built(const DetectorConfig& config) {
   const DetectionModelOptions& model = config.network.model;
   const auto need = [&](bool holds, const char* key, const std::string& value) {

@@ -9,12 +9,12 @@
 
 namespace lockstep {
 
-// The step for the replicas of all processes, for padded pictures of one size, and prediction
-// for those of another. 0x0: the widest that the configuration allows. Parameters do not depend on
-// sizes. Throws for a network that this version does not build.
+// Builds the step for the replicas of all processes: training for padded pictures of size
+// `trained`, prediction for size `predicted`. 0x0 is the largest size that the configuration
+// allows. Parameters do not depend on sizes. Throws for a network that this version does not build.
 TrainingModel detector_step(const DetectorConfig& config, const PictureSize& trained,
                             const PictureSize& predicted, int processes);
-// One size for both.
+// Trains and predicts with one size.
 TrainingModel detector_step(const DetectorConfig& config, const PictureSize& size,
                             int processes = 1);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a detector is, and what its body is made of.
+// The keys of a detector's type and of its body.
 #include "app/detection/key_tables.h"
 
 namespace lockstep {
 namespace {
 
-// A head that steps leave out: left_out_of() says so when a step is built.
+// Facts of a head that steps leave out; left_out_of() gives a note when a step is built.
 KeyFacts part_of_network(const bool& on) {
   KeyFacts facts = not_done(on, {"test", "infer", "export"});
   facts.not_done.noted = false;

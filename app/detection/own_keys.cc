@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMostOfASide = 1 << 16;
 
-// "800x1344"; empty: by TRAIN.SCALES and MAX_SIZE.
+// Parses "800x1344". An empty text means: by TRAIN.SCALES and MAX_SIZE.
 DetectionShape parse_image(DetectionShape shape, const std::string& text) {
   shape.height = shape.width = 0;
   if (text.empty()) return shape;
@@ -51,20 +51,20 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          "channels of the first stage; default with basic blocks: 64", at_least(1)},
         {"TRAIN.TRUE_BOXES",
          &shape.true_boxes,
-         "number of places for the true boxes of an image; in training as many as the "
-         "fullest image needs unless given",
+         "number of slots for the true boxes of an image; default in training: the number that the "
+         "fullest image needs",
          {.least = 1, .most = 65536}},
         {"TRAIN.PROPOSALS", &shape.proposals,
-         "number of places for proposals from files; default: TRAIN.RPN_POST_NMS_TOP_N",
+         "number of slots for proposals from files; default: TRAIN.RPN_POST_NMS_TOP_N",
          at_least(1)},
         {"TRAIN.SHAPES",
          &c.train.shapes,
-         "largest number of sizes that pictures are padded to, each with a graph of its own; 0: 6, "
+         "largest number of sizes that pictures are padded to, each with its own graph; 0: 6, "
          "or 12 with several TRAIN.SCALES",
          {.least = 0, .most = 64, .remembered = true}},
         {"TRAIN.SKIP_BAD_IMAGES", &c.train.skip_bad_images,
-         "a picture that cannot be read is replaced by another one, or left out of a test, and "
-         "named; false: it stops the run"},
+         "replace a picture that cannot be read by another picture, or leave it out of a test, and "
+         "name it; false: stop the run"},
         {"TRAIN.SHARED_NORMALISERS", &c.network.train.shared_normalisers,
          "losses are divided by the numbers of objects and samples on all replicas, instead of "
          "each replica's own"},

@@ -7,7 +7,8 @@
 namespace lockstep {
 namespace {
 
-// A graph of one picture has as many examples as `data` has pictures; RoIs are more.
+// Counts normalisations of whole pictures: their first dimension is the number of pictures in
+// `data`. RoIs are more.
 int normalisations_of(const Graph& graph, const Dim& pictures) {
   int count = 0;
   for (int index = 0; index < graph.node_count(); ++index) {

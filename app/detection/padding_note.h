@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-// One line if a normalisation of the detector's prediction graph sums over a whole padded picture;
-// "" if none does. Normalisations of RoIs see no padding.
+// A line if a normalisation of the detector's prediction graph sums over a whole padded picture,
+// otherwise "". Normalisations of RoIs see no padding.
 std::string padding_note(const Graph& prediction);
 
 }  // namespace lockstep

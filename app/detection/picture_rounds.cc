@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// In the order of a form.
+// Indices of inputs, in the order of a form.
 enum InputPlace { kPictureRow, kExtentRow, kProposalRows };
 
 }  // namespace
@@ -39,7 +39,7 @@ PictureRounds::PictureRounds(const DetectorConfig& config, const PictureList& li
     const PictureScale scale = scaled(i);
     by_size[{padded(scale.height, stride), padded(scale.width, stride)}].push_back(i);
   }
-  // The largest come first, so that memory is taken once.
+  // Starts with the largest pictures, so that memory is allocated once.
   std::vector<std::pair<PictureSize, std::vector<std::size_t>>> groups(by_size.begin(),
                                                                        by_size.end());
   std::stable_sort(groups.begin(), groups.end(),
@@ -69,7 +69,7 @@ std::span<const std::size_t> PictureRounds::pictures(int64_t round) const {
 
 const PictureSize& PictureRounds::size(int64_t round) const { return sizes_[form(round)]; }
 
-// What is read ahead of the last round has its form.
+// Rounds that are read ahead beyond the last round have the last round's form.
 std::size_t PictureRounds::form(int64_t round) const {
   return rounds_[std::min(round, rounds() - 1)].form;
 }
@@ -98,7 +98,7 @@ void PictureRounds::read(int64_t round, int64_t item, std::span<const Tensor> te
     write_proposals_of(picture, tensors[kProposalRows].as<float>() + item * places_ * 4);
 }
 
-// Places left over hold boxes without an area.
+// Fills unused slots with boxes without an area.
 void PictureRounds::write_proposals_of(std::size_t picture, float* places) const {
   const std::vector<Corners> boxes = list_.proposals(picture);
   const auto count = std::min<std::size_t>(boxes.size(), places_);

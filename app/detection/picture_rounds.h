@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures that a detector looks at, in rounds: pictures of one padded size, one for each
-// replica.
+// The pictures that a detector predicts on, in rounds. A round has pictures of one padded size, one
+// for each replica.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,26 @@
 
 namespace lockstep {
 
-// Both functions take a place in `sizes` and are called from several threads.
+// Pictures by index. Both functions are called from several threads.
 struct PictureList {
   std::vector<PictureSize> sizes;
   std::function<Image(std::size_t)> read;
   PictureProposals proposals = {};  // for a network that has no RPN
 };
 
-// Of images in memory, which must outlive it.
+// A list of images in memory, which must outlive the list.
 PictureList list_of_pictures(std::span<const Image> images);
 
-// A step is a round: `data` [R, 3, H, W] and `im_info` [R, 3], for networks without an RPN also
-// `proposals` [R, P, 4]. The last round of a size may leave replicas without a picture.
+// Each step of the source is a round: `data` [R, 3, H, W] and `im_info` [R, 3], for networks
+// without an RPN also `proposals` [R, P, 4]. The last round of a size may leave replicas without a
+// picture.
 class PictureRounds final : public MinibatchSource {
  public:
-  // `list` must outlive it.
+  // `list` must outlive this object.
   PictureRounds(const DetectorConfig& config, const PictureList& list, int64_t replicas);
 
   int64_t rounds() const { return static_cast<int64_t>(rounds_.size()); }
-  // Places in the list: those of replica 0, 1, ..
+  // Indices in the list of the pictures of replicas 0, 1, ..
   std::span<const std::size_t> pictures(int64_t round) const;
   const PictureSize& size(int64_t round) const;  // padded
 
@@ -52,7 +53,7 @@ class PictureRounds final : public MinibatchSource {
   void write_proposals_of(std::size_t picture, float* places) const;
 
   const PictureList& list_;
-  int64_t replicas_, scale_, longest_, places_;  // places of proposals; 0: the network has its own
+  int64_t replicas_, scale_, longest_, places_;  // slots of proposals; 0: the network makes its own
   PictureRules rules_;
   std::vector<PictureSize> sizes_;  // by form
   std::vector<MinibatchForm> forms_;

@@ -19,7 +19,7 @@ Tensor tensor_of(const auto& values, Dims dims, DType dtype) {
   return {{dtype, std::move(dims)}, const_cast<void*>(static_cast<const void*>(values.data()))};
 }
 
-// A file's tensors, which are checked against each other.
+// A file's tensors, checked against each other.
 class StoredBoxes {
  public:
   explicit StoredBoxes(const std::string& path)
@@ -42,7 +42,7 @@ class StoredBoxes {
   const std::string& set() const { return set_; }
   std::span<const int64_t> ids() const { return values<int64_t>("image_ids"); }
 
-  // Throws unless they are finite and the best come first.
+  // Throws unless the boxes are finite and the best come first.
   FoundBoxes picture(std::size_t place) const {
     const auto first = values<int64_t>("first");
     const auto corners = values<float>("boxes"), scores = values<float>("scores");
@@ -97,11 +97,11 @@ void check_suffix(const std::string& path) {
         "its proposals.safetensors");
 }
 
-// The place in the file of each picture of the set.
+// The index in the file of each picture of the set.
 std::vector<std::size_t> places_of_pictures(const StoredBoxes& stored, const std::string& path,
                                             const std::string& set, const Annotations& of) {
   check(stored.set() == set, path, ": holds proposals for '", printable(stored.set()),
-        "', but is asked for those of '", set, "'");
+        "', not for '", set, "'");
   std::unordered_map<int64_t, std::size_t> places;
   for (std::size_t i = 0; i < stored.ids().size(); ++i)
     check(places.emplace(stored.ids()[i], i).second, path, ": has image ", stored.ids()[i],

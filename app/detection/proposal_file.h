@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// proposals.safetensors: the boxes that an RPN has found in the pictures of a data set, which Fast
-// R-CNN trains on and is tested with.
+// proposals.safetensors: the boxes that an RPN found in the pictures of a data set. Fast R-CNN is
+// trained and tested with them.
 //   boxes      [N, 4] float32   left, top, right, bottom in the picture; half-open
 //   scores     [N] float32      best first within a picture
 //   first      [images + 1] int64   the first box of each picture, and N
@@ -19,8 +19,8 @@ namespace lockstep {
 void write_proposals(const std::string& path, const std::string& set, const Annotations& of,
                      std::span<const FoundBoxes> found);
 
-// By picture of `of`, the data set called `set`, best first. Throws naming the file if it is
-// damaged, of another kind or of another data set.
+// Reads the proposals of the data set `set` for each picture of `of`, best first. Throws naming the
+// file if it is damaged, of another kind or of another data set.
 std::vector<std::vector<Corners>> read_proposals(const std::string& path, const std::string& set,
                                                  const Annotations& of, const ProposalRules& rules);
 

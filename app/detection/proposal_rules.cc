@@ -14,7 +14,7 @@ namespace {
 
 using RoundedBox = std::array<int64_t, 4>;
 
-// Of the last pixels within the box, as Detectron rounds them.
+// Rounds the last pixels within the box, as Detectron does.
 RoundedBox rounded(const Corners& box, double factor) {
   RoundedBox place;
   for (std::size_t i = 0; i < 4; ++i)
@@ -28,7 +28,7 @@ Corners cut_to(const CocoImage& image, Corners box) {
   return box;
 }
 
-// The factor from pixels of the picture to whole numbers.
+// The factor from pixels of the picture to rounding units.
 double rounding_factor(const CocoImage& image, const ProposalRules& rules) {
   if (rules.scale == 0) return rules.rounding;
   return rules.rounding * scale_to(image.height, image.width, rules.scale, rules.longest).scale;

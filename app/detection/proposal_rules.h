@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the proposals of a file are used, by Detectron's rules.
+// Selects proposals of a file by Detectron's rules.
 #pragma once
 
 #include <vector>
@@ -10,23 +10,24 @@
 
 namespace lockstep {
 
-// Boxes are cut to the picture. Of those that round to the same place the best is taken, of those
-// with a side below `least_side` none; then the best `places`, without those in crowds.
+// Boxes are clipped to the picture. Of boxes that round to equal corners only the best is kept.
+// Boxes with a side below `least_side` are dropped. Of the rest the best `places` are kept, except
+// boxes in crowds.
 struct ProposalRules {
   int64_t places = 2000;
   double least_side = 2;
-  // Coordinates round to the same place in units of 1 / `rounding` pixels of the picture, or, with
-  // `scale` and `longest`, of the picture as it is scaled for a network. 0: all are taken.
+  // Corners are rounded to units of 1 / `rounding` pixels of the picture, or, with `scale` and
+  // `longest`, of the picture scaled for a network. 0: boxes are not rounded.
   double rounding = 1;
   int64_t scale = 0, longest = 0;
-  // A box is left out if more than this share of it lies in a crowd region; 0: none is.
+  // A box is dropped if more than this fraction of its area is in a crowd region; 0: never.
   double crowd_share = 0;
-  double least_area = -1;  // of crowd regions that count
+  double least_area = -1;  // smallest area of a crowd region that counts
 };
 ProposalRules proposal_rules_for_training(const DetectorConfig& config);
 ProposalRules proposal_rules_for_testing(const DetectorConfig& config);
 
-// Of the boxes of a picture of `of`, best first.
+// Selects from the boxes of a picture of `of`, best first.
 std::vector<Corners> chosen_proposals(const FoundBoxes& boxes, const Annotations& of,
                                       std::size_t picture, const ProposalRules& rules);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectron's keys that lie in no section, and those that have no effect here.
+// Detectron's keys without a section, and its keys without effect here.
 #include "app/detection/key_tables.h"
 
 namespace lockstep {

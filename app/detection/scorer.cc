@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostClassesSaid = 100;  // of classes, on the terminal
+constexpr std::size_t kMostClassesSaid = 100;  // classes on the terminal
 
 std::string number_text(double number) { return number < 0 ? "-" : fixed(number, 3); }
 
@@ -53,7 +53,7 @@ ordered_json json_of(const BoxTestResult& result, const Annotations& table) {
   return said;
 }
 
-// The step of any size will do: prediction has graphs of its own over the same states.
+// The size of the step does not matter: prediction has its own graphs over the same states.
 TrainingModel own_model(DetectorConfig& config, Comm* comm) {
   const PictureSize size{config.network.shape.height, config.network.shape.width};
   if (!comm) return detector_step(config, size);
@@ -84,7 +84,7 @@ class DetectorScorer final : public Scorer {
 
  private:
   DetectorConfig config_;
-  std::vector<std::string> files_;  // that the configuration was read from
+  std::vector<std::string> files_;  // files of the configuration
   std::optional<TrainingModel> model_;
 };
 
@@ -93,7 +93,7 @@ void DetectorScorer::prepare(Comm* comm) {
   refuse_not_done(keys_of(config_), "test", config_.origins, config_.path);
   check_sets_named(config_, "TEST.DATASETS", sets);
   check(!config_.network.model.rpn_only || sets.size() == 1, "TEST.DATASETS names ", sets.size(),
-        " sets, but proposals of one are written at a time");
+        " sets, but a test of proposals writes one set at a time");
   model_ = own_model(config_, comm);
 }
 

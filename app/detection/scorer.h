@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-// On each data set of TEST.DATASETS. Writes the boxes that are found, too, and over none of the
-// files that the configuration was read from.
+// Scores a detector on each data set of TEST.DATASETS and writes the boxes found. Never overwrites
+// the configuration's files.
 std::unique_ptr<Scorer> detector_scorer(DetectorConfig config, std::vector<std::string> files);
 
 }  // namespace lockstep

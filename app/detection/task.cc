@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kTrainingAnnotations = "the annotations of TRAIN.DATASETS";
 constexpr std::size_t kShapes = 6, kShapesOfSeveralScales = 12;
 
-// A network's classes are numbers, which mean the same only if the categories' names agree.
+// Checks that both tables name their categories equally: a network's classes are only numbers.
 void check_same_categories(const Annotations& train, const Annotations& test) {
   const std::size_t count = std::min(train.categories.size(), test.categories.size());
   for (std::size_t i = 0; i < count; ++i)
@@ -53,7 +53,7 @@ std::string dropped_text(const Annotations& table) {
 void check_sets_named(const DetectorConfig& config, const std::string& key,
                       const std::vector<std::string>& names) {
   check(!names.empty(), config.origins.blame({key}, config.path),
-        " is empty; it should name data sets, such as scenes_train or those of DATASETS");
+        " is empty; it should name data sets, such as scenes_train or a set of DATASETS");
 }
 
 std::string series_of(const DetectorConfig& config) {
@@ -111,7 +111,7 @@ DetectionBatchOptions DetectionTask::batch_options() const {
   return options;
 }
 
-// Unless somebody says it, as many as the picture with most objects needs.
+// Unless TRAIN.TRUE_BOXES is set, uses the number of objects in the fullest picture.
 void DetectionTask::fit_true_boxes() {
   if (config_.origins.is_set("TRAIN.TRUE_BOXES")) return;
   config_.network.shape.true_boxes =
@@ -143,7 +143,7 @@ std::vector<FormerEntry> DetectionTask::remembered_before() const {
   return {{kTrainingAnnotations, former_digest_, "areas, polygons, masks and keypoints"}};
 }
 
-// Files of the trained network predict on the widest pictures of a test.
+// Prediction is for the widest pictures of a test.
 std::vector<TrainingModel> DetectionTask::steps(int processes) const {
   const PictureSize widest{config_.network.shape.height, config_.network.shape.width};
   std::vector<TrainingModel> steps;
@@ -164,7 +164,7 @@ void DetectionTask::open(Session& session, const Rows& rows) {
                                     proposals_for_testing(config_, config_.test.data.datasets));
 }
 
-// Looks at the pictures that are trained on, and at all pictures that are tested.
+// Reads the headers of the training pictures and of all test pictures.
 void DetectionTask::check_pictures() const {
   if (config_.train.skip_bad_images) return;
   const auto looker = [](const PictureSet& set, std::vector<std::size_t> numbers) {

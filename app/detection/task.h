@@ -13,7 +13,8 @@
 
 namespace lockstep {
 
-// OUTPUT_DIR/train/<data sets joined by +>/<MODEL.TYPE>: the first of the configuration's runs.
+// The folder of the configuration's first run: OUTPUT_DIR/train/<data sets joined by
+// +>/<MODEL.TYPE>.
 std::string series_of(const DetectorConfig& config);
 
 // Throws if a key names no data set.

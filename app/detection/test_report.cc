@@ -16,7 +16,7 @@ void add_counted(NamedNumbers& numbers, const std::string& name, double number) 
   if (number >= 0) numbers.emplace_back(name, number);
 }
 
-// Pictures with objects, from the first on; others only where there are too few.
+// Pictures with objects, from the first on. Pictures without objects are used if there are too few.
 std::vector<std::size_t> shown_pictures(const Annotations& table, const BoxTestResult& result) {
   std::vector<std::size_t> some, empty;
   for (std::size_t i = 0; i < table.images.size() && some.size() < kScenes; ++i)
@@ -26,7 +26,7 @@ std::vector<std::size_t> shown_pictures(const Annotations& table, const BoxTestR
   return some;
 }
 
-// A test whose pictures are shown.
+// A test and the pictures to show.
 struct Shown {
   const PictureSet& pictures;
   const Annotations& truth;  // of the pictures that were tested
@@ -140,7 +140,7 @@ HeldOutLine line_of(const BoxTestResult& result) {
   return {join("box AP ", said("ap")), join("AP50 ", said("ap50"), "  AP75 ", said("ap75"))};
 }
 
-// Complete on rank 0 alone.
+// Complete only on rank 0.
 HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, int64_t iterations) {
   HeldOutTest test;
   test.numbers = numbers_of(result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a test of a detector: numbers, a line, and the part of report.html.
+// The result of a detector's test as numbers, as a line, and as a part of report.html.
 #pragma once
 
 #include "app/detection/box_test.h"
@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// What decides which network is the best: box AP, or the recall of 100 proposals.
+// The score that decides which network is the best: box AP, or the recall of 100 proposals.
 ScoreKind score_of_detectors(bool proposals_only);
 
-// "box AP 0.512", and the other numbers.
+// "box AP 0.512", and a line with the other numbers.
 struct HeldOutLine {
   std::string headline, detail;
 };
@@ -19,7 +19,7 @@ HeldOutLine line_of(const BoxTestResult& result);
 
 HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, int64_t iterations);
 
-// COCO's numbers by their names in metrics.jsonl: ap, ap50, .., those that are counted.
+// COCO's numbers by their names in metrics.jsonl: ap, ap50, .. Numbers without a value are missing.
 NamedNumbers numbers_of(const BoxTestResult& result);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Only a test of proposals asks for their recall.
+// Refused only by a test of proposals, which computes their recall.
 KeyFacts class_specific_recall(const DetectorConfig& config) {
   KeyFacts facts = unused_key();
   facts.not_done = {{"test"}, [&config] {
@@ -59,7 +59,7 @@ ConfigKeys result_keys(DetectorConfig& config) {
        at_least(1)},
       {"TEST.SCORE_THRESH", &c.score_thresh, "detections have larger scores than this", share()},
       {"TEST.COMPETITION_MODE", &test.competition_mode,
-       "results always have the form that the data set's server takes", unused_key()},
+       "results always have the form that the data set's server accepts", unused_key()},
       {"TEST.FORCE_JSON_DATASET_EVAL", &test.force_json_dataset_eval,
        "every data set is scored by COCO's rules", unused_key()},
       {"TEST.PRECOMPUTED_PROPOSALS", &test.precomputed_proposals,
@@ -100,14 +100,14 @@ ConfigKeys augmentation_keys(const std::string& section, TestAugmentation& c) {
        &c.max_size,
        "largest length of their longer side",
        {.least = 1, .most = 1 << 16}},
-      {section + ".SCALE_H_FLIP", &c.scale_h_flip, "also mirror those of SCALES"},
+      {section + ".SCALE_H_FLIP", &c.scale_h_flip, "also mirror the images of SCALES"},
       {section + ".SCALE_SIZE_DEP", &c.scale_size_dep, "use large scales for small objects only"},
       {section + ".ASPECT_RATIOS",
        &c.aspect_ratios,
        "factors that further images are widened by",
        {.least = 1e-3, .most = 1e3}},
       {section + ".ASPECT_RATIO_H_FLIP", &c.aspect_ratio_h_flip,
-       "also mirror those of ASPECT_RATIOS"}};
+       "also mirror the images of ASPECT_RATIOS"}};
 }
 
 ConfigKeys heuristic_keys(DetectionScoring& test) {

@@ -47,20 +47,21 @@ ConfigKeys sampling_keys(DetectionTrainOptions& c) {
           {"TRAIN.RPN_MIN_SIZE", &c.rpn_min_size, "smallest side of a proposal", {.least = 0}},
           {"TRAIN.CROWD_FILTER_THRESH",
            &c.crowd_filter_thresh,
-           "a proposal is dropped if a larger share of its area lies in a crowd region; 0: off",
+           "a proposal is dropped if a larger fraction of its area is in a crowd region; 0: off",
            {.least = 0}}};
 }
 
-// Detectron's box targets have a threshold of their own.
+// Detectron has a separate threshold for box targets.
 KeyFacts other_box_threshold(const DetectorConfig& config) {
   KeyFacts facts = unused_key();
-  facts.not_done = {{"train"},
-                    [&config] {
-                      const double threshold = config.train.bbox_thresh;
-                      return threshold != DetectionTraining{}.bbox_thresh &&
-                             threshold != config.network.train.fg_thresh;
-                    },
-                    "TRAIN.FG_THRESH also decides which boxes are learnt; set both to the same"};
+  facts.not_done = {
+      {"train"},
+      [&config] {
+        const double threshold = config.train.bbox_thresh;
+        return threshold != DetectionTraining{}.bbox_thresh &&
+               threshold != config.network.train.fg_thresh;
+      },
+      "TRAIN.FG_THRESH also decides which boxes are learnt; set both keys to one value"};
   return facts;
 }
 

@@ -9,13 +9,13 @@ namespace lockstep {
 
 struct DetectorType {
   std::string name;
-  std::string now;               // today's name, if that is another
+  std::string now;               // the present name, if it is different
   bool frozen_features = false;  // the name also means TRAIN.FREEZE_CONV_BODY
-  bool is_hard_wired = false;    // its body and heads are part of the name, not of other keys
-  bool has_rpn = false;          // of those: the name means an RPN, too
+  bool is_hard_wired = false;    // the name chooses the body and heads, not other keys
+  bool has_rpn = false;          // if hard-wired: the name also means an RPN
 };
 const std::vector<DetectorType>& detector_types();
-// Null for every other task.
+// Null for the type of another task.
 const DetectorType* detector_type(const std::string& name);
 
 }  // namespace lockstep

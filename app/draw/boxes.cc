@@ -13,10 +13,10 @@ namespace {
 
 using CanvasBox = std::array<double, 4>;  // left, top, right, bottom
 
-// The box within the canvas.
+// The part of the box within the canvas.
 std::optional<CanvasBox> visible(const DrawnBox& box, int64_t scale, const Canvas& canvas) {
   const auto& [left, top, right, bottom] = box.corners;
-  // False for what is no number, too.
+  // False for NaN, too.
   if (!(left <= right && top <= bottom)) return {};
   const auto width = static_cast<double>(canvas.width());
   const auto height = static_cast<double>(canvas.height());
@@ -28,8 +28,8 @@ std::optional<CanvasBox> visible(const DrawnBox& box, int64_t scale, const Canva
                    std::min(at[3], height)};
 }
 
-// The line's middle: at the box's edge, yet so that the line fills whole pixels and no half of it
-// is outside of the canvas.
+// The middle of the line: at the box's edge, moved so that the line fills whole pixels within the
+// canvas.
 CanvasBox middle(const CanvasBox& box, double line, const Canvas& canvas) {
   const auto within = [&](double at, int64_t size) {
     const double most = std::max(static_cast<double>(size) - line, 0.0);
@@ -58,7 +58,7 @@ class BoxDrawing {
   }
 
  private:
-  // A dark rim keeps the line apart from light ground.
+  // A dark rim separates the line from a light background.
   void outline(const DrawnBox& box, const CanvasBox& at) {
     cairo_t* cairo = canvas_.cairo();
     const auto [left, top, right, bottom] = middle(at, line_, canvas_);

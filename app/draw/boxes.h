@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes drawn on a picture, with what they are called.
+// Boxes with labels, drawn on a picture.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-// Lines and letters are as large as suits the picture; later boxes lie on earlier ones. First each
-// pixel becomes scale x scale of them, so that what is written on small pictures can be read. A
-// box is cut to the picture; one that is not in it or not finite is not drawn.
+// Each pixel becomes scale x scale pixels, so that labels on small pictures are legible. Lines and
+// letters suit the size of the picture; later boxes are drawn over earlier boxes. Boxes are clipped
+// to the picture. Boxes that are outside or not finite are not drawn.
 Image drawn(const Image& image, std::span<const DrawnBox> boxes, int64_t scale = 1);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cairo on an image: its objects and its errors.
+// Cairo on an image: owns its objects and converts its errors.
 #pragma once
 
 #include <cairo.h>
@@ -22,7 +22,7 @@ class Canvas {
   int64_t width() const { return width_; }
   cairo_t* cairo() { return cairo_.get(); }
   void set_colour(const Colour& colour, double opacity = 1);
-  // What was drawn. Throws what Cairo has not been able to do.
+  // The drawn image. Throws if Cairo has failed.
   Image image();
 
  private:

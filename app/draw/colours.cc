@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// `turn`: around the circle of colours, from red.
+// `turn` is the position on the circle of colours, from red.
 Colour pure(double turn) {
   const auto part = [&](double from) {
     const double at = std::abs(std::remainder(turn - from, 1.0)) * 6;
@@ -20,7 +20,7 @@ Colour pure(double turn) {
 }  // namespace
 
 Colour class_colour(std::size_t label) {
-  // Turns by the golden section never come close to an earlier one soon.
+  // Steps of the golden section keep successive hues far apart.
   constexpr double kFirst = 0.55, kGolden = 0.6180339887498949;
   constexpr std::array<double, 3> kWhite{0.15, 0.35, 0.05};
   const Colour colour = pure(kFirst + static_cast<double>(label % 1000) * kGolden);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours of classes, far apart for neighbours and light enough to be seen on dark ground.
+// Colours of classes, far apart for neighbours and light enough for a dark background.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ struct Colour {
 
 Colour class_colour(std::size_t label);
 
-// As eyes weigh it, 0 to 1.
+// The perceived lightness, 0 to 1.
 double lightness(const Colour& colour);
 
-// Black or white, whichever is read more easily on `ground`.
+// Black or white, the more legible of both on `ground`.
 Colour text_colour(const Colour& ground);
 
 }  // namespace lockstep

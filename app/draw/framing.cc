@@ -24,7 +24,7 @@ Image empty_image(int64_t height, int64_t width) {
   return {height, width, std::vector<uint8_t>(3 * height * width)};
 }
 
-// The mean of the pixels there are of a square of `side`.
+// Writes the mean of a square of `side`, clipped to the image.
 void write_mean(const Image& image, int64_t top, int64_t left, int64_t side, uint8_t* to) {
   const int64_t bottom = std::min(top + side, image.height);
   const int64_t right = std::min(left + side, image.width);
@@ -41,7 +41,7 @@ struct Extent {
   int64_t from = 0, to = 0;
 };
 
-// Along one side of a picture.
+// The range along one side of a picture.
 Extent around_box(double low, double high, double margin, int64_t size) {
   const double most = static_cast<double>(size);
   return {static_cast<int64_t>(std::floor(std::clamp(low - margin, 0.0, most))),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures with boxes made larger, smaller or cut out, so that people see what there is to see.
+// Pictures with boxes, enlarged, shrunk or cut out for display.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,17 @@ struct DrawnPicture {
   std::vector<DrawnBox> boxes;
 };
 
-// Whole factors: each pixel becomes many, or the mean of many becomes one.
+// Scale by a whole factor: enlarged() repeats each pixel, shrunk() averages squares of pixels.
 Image enlarged(const Image& image, int64_t times);
 Image shrunk(const Image& image, int64_t times);
 
 // The greatest factor that keeps the sides within `side`; at least 1.
 int64_t times_within(const Image& image, int64_t side);
-// Shrunk as little as keeps them within.
+// Shrinks by the smallest factor that keeps the sides within `side`.
 DrawnPicture fitted(const DrawnPicture& picture, int64_t side);
 
-// The part around a box, with a margin of some of its longer side and of some pixels. All of the
-// picture if the box is nowhere in it.
+// The part around a box, with a margin of 0.4 of the longer side and 8 pixels. The whole picture if
+// the box is outside of the picture.
 DrawnPicture cut_out(const DrawnPicture& picture, const Corners& around);
 
 }  // namespace lockstep

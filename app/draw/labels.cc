@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kMostBytes = 120;  // more fit in no picture
+constexpr std::size_t kMostBytes = 120;  // longer texts fit in no picture
 
 bool continues_letter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
@@ -25,7 +25,7 @@ bool LabelWriter::Tab::meets(const Tab& other) const {
          top < other.top + other.height && other.top < top + height;
 }
 
-// Where a system has no fonts, Cairo has one of its own for ASCII.
+// Cairo's built-in font for ASCII is used if the system has no fonts.
 LabelWriter::LabelWriter(Canvas& canvas, double letter_size)
     : canvas_(canvas), padding_(std::round(letter_size / 4)) {
   cairo_t* cairo = canvas_.cairo();

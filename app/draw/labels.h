@@ -14,9 +14,9 @@ class LabelWriter {
  public:
   LabelWriter(Canvas& canvas, double letter_size);
 
-  // At `box` (left, top, right, bottom, within the canvas), where no other label is if there is
-  // such a place. Cuts a text that is wider than the picture; a picture too small for one letter
-  // gets none.
+  // Writes a label at `box` (left, top, right, bottom, within the canvas), where no other label is
+  // if possible. Cuts a text that is wider than the picture. A picture too small for one letter
+  // gets no label.
   void write(const std::array<double, 4>& box, const std::string& text, const Colour& ground);
 
  private:

@@ -10,9 +10,9 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kSmall = 1024;  // most elements of an input that may decide a shape
+constexpr int64_t kSmall = 1024;  // largest number of elements of an input that may decide a shape
 
-// The graph with small inputs as constants.
+// A copy of the graph with small inputs as constants.
 Graph with_constants(const Graph& graph, const std::map<std::string, Literal>& inputs) {
   Graph copy = graph.clone();
   for (Value input : copy.inputs()) {

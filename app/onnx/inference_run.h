@@ -11,9 +11,9 @@
 
 namespace lockstep {
 
-// Inputs by name; outputs in the order of the graph. Shapes must be known before a step runs. If an
-// output shape depends on an input's value (Reshape's target, say), small inputs become constants
-// of this one plan.
+// Inputs are given by name, outputs are in the order of the graph. Shapes must be known before a
+// run. If an output's shape depends on an input's value (such as Reshape's target), small inputs
+// become constants of this plan.
 std::vector<Literal> run_inference(const Graph& graph, const std::map<std::string, Literal>& inputs,
                                    const std::vector<KernelTable>& kernels);
 

@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-// For training. Throws if the file holds a training step instead; warns, once for each file, if its
-// exporter removed parts that should train.
+// Loads a network for training. Throws if the file holds a training step instead. Warns, once for
+// each file, if its exporter removed parts that training needs.
 LoadedModel load_network(const std::string& path);
 
-// The network specialised to these input types (other inputs stay as declared): constants are
-// folded, except what depends on float initializers, which may become parameters.
+// Specialises the network to these input types; other inputs keep their declared types. Folds
+// constants, except values that depend on float initializers, which may become parameters.
 std::shared_ptr<const LoadedModel> specialised(LoadedModel file,
                                                const std::map<std::string, TensorType>& types);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network of a model file for other engines.
+// Networks of model files for other engines.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// Its inference graph, with the file's values, in ONNX's operators only. Throws for a training step
-// without values, and naming what cannot be written so.
+// The inference graph with the file's values, in ONNX's standard operators only. Throws for a
+// training step without values. Throws naming an operator that has no standard form.
 TrainingModel portable_network(const std::string& path);
-// The same of a network with values; `path`: where it comes from, for errors.
+// Converts a network with values. `path` is its origin, for errors.
 TrainingModel portable_network(TrainingModel network, const std::string& path);
 
 }  // namespace lockstep

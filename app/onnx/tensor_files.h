@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// Every input of `graph`. Throws naming tensors that are missing, unused or of another type.
+// Reads every input of `graph`. Throws naming tensors that are missing, unused or of another type.
 std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder);
 
 // Writes NAME.npy, making the folder if needed.

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Throws for a task whose networks look at no files.
+// Throws for a task that `infer` refuses.
 const TaskKind& kind_with_inference(const ConfigFiles& files) {
   const TaskKind& kind = task_kind_of(files, {});
   if (!kind.no_infer.empty()) {
@@ -28,7 +28,7 @@ const TaskKind& kind_with_inference(const ConfigFiles& files) {
   return kind;
 }
 
-// With weights of their own, any run with a network will do.
+// With --weights, any run with a step.onnx fits.
 std::string newest_run(const InferOptions& options) {
   const ConfigFiles files = config_files(options.source);
   const auto scorer = kind_with_inference(files).scorer({files, {}});
@@ -68,7 +68,7 @@ InferSource source_of_model(const InferOptions& options) {
   return {&kind, "", options.source, {}, std::move(model)};
 }
 
-// How to infer with the weights of a run whose newest checkpoint is gone.
+// Explains how to infer with the previous checkpoint if the newest is gone.
 std::string offer_for_infer(const std::string& folder) {
   return offer_of_previous(folder,
                            join("use it with:  lockstep infer ", shell_word(folder), " --weights ",
@@ -77,7 +77,7 @@ std::string offer_for_infer(const std::string& folder) {
 
 }  // namespace
 
-// A run is configured as its folder says, whatever has become of the file that began it.
+// The configuration is the copy in the run's folder, even if the original file has changed.
 InferSource source_of(const InferOptions& options) {
   if (is_onnx(options.source)) return source_of_model(options);
   const std::string folder = run_of(options), config = folder + "/config.yaml";

@@ -15,14 +15,14 @@ struct TaskKind;
 
 struct InferSource {
   const TaskKind* kind = nullptr;
-  std::string folder;   // of the run; "" of a file without its run
+  std::string folder;   // of the run; "" for a file without its run
   std::string weights;  // .safetensors, or the model itself
   std::optional<ConfigFiles> config = {};
-  std::optional<TrainingModel> model = {};  // the file's content, if that is the source
+  std::optional<TrainingModel> model = {};  // the file's content, if the source is a model
 };
 
-// Of a model.onnx, a run's folder or a CONFIG.yaml, which means its newest run that fits. Throws
-// for a source that does not hold or lead to a trained network, and for a task without inference.
+// Resolves a model.onnx, a run's folder, or a CONFIG.yaml, which stands for its newest run that
+// fits. Throws if the source leads to no trained network, and for a task without inference.
 InferSource source_of(const InferOptions& options);
 
 }  // namespace lockstep

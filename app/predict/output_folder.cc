@@ -22,8 +22,8 @@ constexpr const char* kListName = "/.lockstep_written";
 
 std::string sha256_digits(const std::string& content) { return hex_digits(sha256(content)); }
 
-// One write, so that two commands can share the folder. It begins with a line feed: a line that a
-// killed command has written by half spoils no other.
+// Appends with one write, so that two commands can share the folder. Begins with a line feed, so
+// that a line half written by a killed command damages no other line.
 void append_line(const std::string& path, const std::string& line) {
   refuse_special_or_link(path);
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -59,7 +59,8 @@ void OutputFolder::check_replaceable(const std::vector<std::string>& names) cons
 }
 
 void OutputFolder::write(const std::string& name, const std::string& content) {
-  // Listed first: a command that is killed in between leaves no file that the next one refuses.
+  // Lists the digest first: a command killed in between leaves no file that the next command
+  // refuses.
   list_digest(sha256_digits(content));
   write_file(path_ + "/" + name, content);
 }

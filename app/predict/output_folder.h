@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that `--out` of `infer` and `test` names, which may hold files of the user's own.
+// The folder of `--out` of `infer` and `test`, which may also contain the user's files.
 #pragma once
 
 #include <set>
@@ -8,21 +8,21 @@
 
 namespace lockstep {
 
-// Replaces only what it has written itself, now or in an earlier call: the folder's file
-// .lockstep_written lists the SHA-256 of all that was ever written there. A file that was changed
-// since, or put there by somebody else, is not listed.
+// Replaces only files that these commands wrote: the folder's file .lockstep_written lists the
+// SHA-256 of everything ever written there. A file that was changed since, or that came from
+// elsewhere, is not listed.
 class OutputFolder {
  public:
-  // Makes the folder, unless the path is empty: then nothing is to be written.
+  // Makes the folder. An empty path means that nothing is written.
   explicit OutputFolder(const std::string& path);
 
   bool exists() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
-  // Throws naming the first file that write() would replace and that is not its own. For all names
-  // at once, before results are computed.
+  // Throws naming the first file that write() would replace and that is not listed. Called for all
+  // names at once, before results are computed.
   void check_replaceable(const std::vector<std::string>& names) const;
   void write(const std::string& name, const std::string& content);
-  // Lists a file that was written there by other means, such as one too long for a text.
+  // Lists a file that was written by other means, such as a file too long for a string.
   void list(const std::string& name);
 
  private:

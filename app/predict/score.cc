@@ -61,7 +61,7 @@ int score(const ScoreOptions& options, const ConfigFiles& files,
   const std::string folder = options.out.empty() ? scorer->usual_folder() : options.out;
   scorer->check_keeps_inputs(weights, folder);
   OutputFolder results(folder);
-  // The usual folder is the command's own.
+  // Only this command writes to the usual folder.
   if (!options.out.empty()) results.check_replaceable(scorer->names_in(folder));
   const TrainSettings& settings = scorer->settings();
   Session session(scorer->step(weights), all_devices(settings.run), all_kernels(),

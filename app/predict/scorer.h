@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of `lockstep test` that each task has of its own.
+// The task's part of `lockstep test`.
 #pragma once
 
 #include <string>
@@ -15,34 +15,34 @@ namespace lockstep {
 
 inline constexpr const char* kScores = "scores.json";  // in the folder of results
 
-// Weights that are loaded, and the place for results.
+// Loaded weights, and the folder for results.
 struct Scoring {
   Session& session;
   std::string weights;               // for people
   std::vector<std::string> remarks;  // about the weights
-  bool leads;                        // prints and writes: one process of several does
+  bool leads;                        // prints and writes; true in one process only
   OutputFolder& results;
 
   void print_remarks() const;
 };
 
 // Scores weights on held-out pictures or text, or on fresh episodes. All processes make the same
-// calls, in this order, and share the work; the first three functions may be called at any time.
+// calls, in this order, and divide the work. The first three functions may be called at any time.
 class Scorer {
  public:
   virtual ~Scorer() = default;
 
   virtual const TrainSettings& settings() const = 0;
   virtual std::string series() const = 0;  // the folder of the configuration's first run
-  // Why a checkpoint is of another network than the configuration's; "": it is not.
+  // The reason why a checkpoint is of another network than the configuration's; "" if it is not.
   virtual std::string other_network(const std::string& checkpoint) = 0;
 
   virtual void prepare(Comm* comm) = 0;
-  // Weights that the configuration names; "": none, so its newest run has them.
+  // The weights that the configuration names; "": the weights of its newest run.
   virtual std::string named_weights() const { return ""; }
-  // The folder of results where the command line names none; "": nothing is written.
+  // The folder of results if the command line names none; "": nothing is written.
   virtual std::string usual_folder() const { return ""; }
-  // Throws if a result would take the place of a file that it is made from.
+  // Throws if a result would overwrite an input of the test.
   virtual void check_keeps_inputs(const std::string& /*weights*/,
                                   const std::string& /*folder*/) const {}
   virtual std::vector<std::string> names_in(const std::string& /*folder*/) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as files have it.
+// JSON texts of files.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Names of files and classes may be any bytes; JSON is UTF-8, so others are replaced.
+// Replaces bytes that are not UTF-8: names of files and classes may be any bytes.
 inline std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -16,13 +16,13 @@ using MetricRow = std::vector<std::pair<std::string, double>>;  // "iter" first
 
 class MetricsFile {
  public:
-  // Keeps an earlier run's rows up to iteration `first`; 0 starts anew.
+  // Keeps an earlier session's rows up to iteration `first`; 0 starts an empty file.
   MetricsFile(const std::string& path, int64_t first);
-  // Skips a test already written by an earlier session: a run that ended after its last checkpoint
-  // repeats the test.
+  // Skips a test that an earlier session wrote: a run that ended after its last checkpoint repeats
+  // the test.
   void append(const MetricRow& row);
   void flush() { file_->append(""); }
-  // The reason if rows are waiting, or "".
+  // The reason why rows are waiting, or "".
   const std::string& trouble() const { return file_->trouble(); }
 
  private:
@@ -32,7 +32,7 @@ class MetricsFile {
 
 // Skips damaged rows (a line cut by a crash).
 std::vector<MetricRow> read_metrics(const std::string& path);
-// NaN if the row has no such entry.
+// NaN if the row lacks the entry.
 double value_of(const MetricRow& row, const std::string& name);
 
 }  // namespace lockstep

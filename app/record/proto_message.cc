@@ -13,7 +13,7 @@ using google::protobuf::io::CodedOutputStream;
 
 enum class Wire : uint32_t { varint = 0, bits64 = 1, length = 2, bits32 = 5 };
 
-// Appends a field, whose value `write` writes.
+// Appends a field; `write` writes its value.
 template <class Write>
 void append_field(std::string& bytes, int field, Wire wire, const Write& write) {
   google::protobuf::io::StringOutputStream to(&bytes);

@@ -20,7 +20,7 @@ class EventWriter {
   void scalar(const std::string& tag, int64_t step, float value);
   void value(int64_t step, const ProtoMessage& value);  // an entry of a Summary
   void flush();
-  // The reason if events are waiting, or "".
+  // The reason why events are waiting, or "".
   const std::string& trouble() const { return file_->trouble(); }
 
  private:

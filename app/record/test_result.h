@@ -24,13 +24,13 @@ struct SamplePicture {
 
 struct TestResult {
   int64_t hits = 0;
-  int64_t pictures = 0;  // that were tested
+  int64_t pictures = 0;  // tested pictures
   double accuracy = 0;
   double loss = 0;                              // mean cross entropy
   std::vector<std::vector<int64_t>> confusion;  // [label][guess]
-  // The surest mistakes, then the least sure correct guesses.
+  // The most confident mistakes, then the least confident correct guesses.
   std::vector<SamplePicture> samples;
-  std::vector<std::string> left_out;  // why some pictures cannot be read
+  std::vector<std::string> left_out;  // reasons why pictures cannot be read
 };
 
 // The number of images of a class, from its row of the confusion.

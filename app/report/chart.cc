@@ -67,7 +67,7 @@ class Drawing {
     out_ << "</span>";
   }
 
-  // The least and the greatest value of each slice, so that no spike is lost.
+  // Keeps the smallest and the largest value of each slice, so that no spike is lost.
   std::vector<std::pair<double, double>> thinned(const Series& series) const {
     if (series.points.size() <= 2 * kSlices) return series.points;
     std::map<int, std::vector<std::pair<double, double>>> slices;
@@ -97,7 +97,7 @@ class Drawing {
       out_ << "<path class=\"line dots " << series.colour << "\" d=\"" << dots.str() << "\"/>";
   }
 
-  // One strip for each slice with a point, extending towards its neighbours.
+  // Draws a strip for each slice with a point. A strip extends halfway to its neighbours.
   void readings() {
     std::map<int, double> at;
     std::map<int, std::string> said;

@@ -25,7 +25,7 @@ std::vector<double> even_ticks(double low, double high) {
   return ticks;
 }
 
-// Powers of ten; over few decades also 2 and 5 times those.
+// Powers of ten; over few decades also 2 and 5 times powers of ten.
 std::vector<double> log_ticks(double low, double high) {
   const double decades = std::log10(high / low);
   const int stride = static_cast<int>(decades / 6) + 1;

@@ -14,7 +14,8 @@ class ChartAxis {
   // `rounded`: a linear axis ends at labelled values.
   explicit ChartAxis(Scale scale, bool rounded = true) : scale_(scale), rounded_(rounded) {}
 
-  // Extends the range to `value`. On a logarithmic axis values up to 0 lie at the low end.
+  // Extends the range to `value`. A logarithmic axis ignores values up to 0; at() puts them at the
+  // low end.
   void include(double value);
   bool empty() const { return !(low_ <= high_); }
   // The position, from 0 at the low end to 1.

@@ -59,7 +59,7 @@ class Page {
     out_ << "</div>\n";
   }
 
-  // The worst first, since readers look for those.
+  // Sorts the worst classes first.
   void classes() {
     std::vector<std::size_t> labels(confusion_.size());
     std::iota(labels.begin(), labels.end(), std::size_t{0});

@@ -13,7 +13,7 @@ struct Tested {
   TestResult result;
   std::vector<std::string> classes;  // names, by label
   int64_t iteration = 0;
-  bool own_share = false;  // with several processes: each keeps the images that it saw
+  bool own_share = false;  // true with several processes: a process keeps the images that it tested
 };
 
 std::string html_of(const Tested& tested);

@@ -45,8 +45,8 @@ class DetectionPage {
 
   std::string run() {
     numbers();
-    out_ << "<div class=\"pair\">\n<section><h2>Precision and recall</h2>\n<p>The share of "
-            "detections that are right, where so many of the objects are found. The mean over the "
+    out_ << "<div class=\"pair\">\n<section><h2>Precision and recall</h2>\n<p>The fraction of "
+            "detections that are right, against the fraction of objects found. The mean over the "
             "classes.</p>\n"
          << html_of(precision_chart(tested_.scores)) << "</section>\n";
     mistake_kinds();
@@ -95,7 +95,7 @@ class DetectionPage {
     return category < tested_.classes.size() ? tested_.classes[category] : std::to_string(category);
   }
 
-  // The worst first, those without objects last.
+  // Sorts the worst classes first, classes without objects last.
   void classes() {
     const CocoScores& scores = tested_.scores;
     std::vector<double> precision(scores.categories());

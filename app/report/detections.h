@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of report.html about a test of a detector: precision, recall, classes, pictures and
-// mistakes; or of the proposals of one that only makes those.
+// mistakes. A test of proposals has another part.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct DetectionTested {
 std::string html_of(const DetectionTested& tested);
 
 struct ProposalsTested {
-  ProposalRecall few, many;  // say, of 100 and of 1,000 proposals
+  ProposalRecall few, many;  // for example, of 100 and of 1,000 proposals
   std::vector<ShownScene> scenes;
   int64_t iteration = 0;
   int64_t pictures = 0;

@@ -12,7 +12,7 @@ namespace lockstep {
 
 std::string escaped(const std::string& text);
 std::string data_url(const Image& image);
-// As PNG or as JPEG: what a photograph takes less of.
+// A data URL with a PNG or a JPEG, whichever is shorter.
 std::string photo_url(const Image& image);
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;

@@ -9,7 +9,8 @@
 
 namespace lockstep {
 
-// Truth beside detections, or what else was found.
+// Pictures with their objects, each beside a copy with its detections, or other boxes called
+// `found`.
 std::string html_of(const std::vector<ShownScene>& scenes, const std::string& found = "detection");
 std::string html_of(const std::vector<ShownMistake>& mistakes);
 

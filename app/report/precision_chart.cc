@@ -7,7 +7,7 @@ namespace lockstep {
 namespace {
 
 struct PrecisionCurve {
-  std::size_t overlap;  // place among those that are scored
+  std::size_t overlap;  // index of the overlap
   const char *name, *colour;
 };
 constexpr std::array<PrecisionCurve, 3> kCurves{

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// At overlaps of 0.5, 0.75 and 0.9: the mean over all classes with objects.
+// Curves at overlaps of 0.5, 0.75 and 0.9. A curve is the mean over all classes with objects.
 Chart precision_chart(const CocoScores& scores);
 
 }  // namespace lockstep

@@ -26,10 +26,10 @@ struct Report {
   std::string title;
   std::string state;  // running, finished, or the reason why it ended
   bool failed = false;
-  double progress = 1;             // share of all iterations
+  double progress = 1;             // fraction of all iterations
   int refresh = 0;                 // seconds between reloads by a browser; 0: none
   NamedTexts facts;                // shown on top
-  std::vector<CurveChart> charts;  // before those of the rate and of speed
+  std::vector<CurveChart> charts;  // drawn before the charts of the rate and of speed
   std::string unit = "images";     // of the speed: NAME_per_second in the metrics
   std::vector<MetricRow> metrics;
   std::string tested;   // HTML

@@ -29,7 +29,7 @@ DrawnBox detection_box(const Annotations& truth, const Detection& detection, boo
           static_cast<std::size_t>(detection.category)};
 }
 
-// The best ones of an image, the best last: it is drawn on top.
+// The best detections of an image. The best comes last, to be drawn on top.
 std::vector<Detection> best_of(const std::vector<Detection>& found, std::size_t image,
                                const ShownOptions& options) {
   std::vector<Detection> best;

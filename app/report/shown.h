@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What report.html shows of a detector: pictures with their objects and detections, and mistakes
-// cut out of their pictures.
+// The contents of report.html for a detector: pictures with their objects and detections, and
+// mistakes cut out of their pictures.
 #pragma once
 
 #include <span>
@@ -28,16 +28,16 @@ struct ShownMistake {
 
 struct ShownOptions {
   double least_score = 0.5;
-  std::size_t most = 30;  // detections of a picture, the best ones
-  bool classes = true;    // false: proposals, which have none
+  std::size_t most = 30;  // largest number of detections of a picture
+  bool classes = true;    // false for proposals, which have no classes
   int64_t side = 640;     // larger pictures are shrunk
 };
 
-// `found`: all of the data set's; those of the image are chosen here.
+// `found` has the detections of the whole data set; only the detections of the image are shown.
 ShownScene shown_scene(const Annotations& truth, std::size_t image,
                        const std::vector<Detection>& found, const Image& picture,
                        const ShownOptions& options = {});
-// `found`: the same as where the mistake was found.
+// `found` has the detections in which the mistake was found.
 ShownMistake shown_mistake(const CocoMistake& mistake, const Annotations& truth,
                            const std::vector<Detection>& found, const Image& picture,
                            const ShownOptions& options = {});

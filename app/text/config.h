@@ -14,10 +14,10 @@
 
 namespace lockstep {
 
-// For its keys and their meanings see config_keys.cc.
+// config_keys.cc lists the keys and their meanings.
 struct TextConfig : TrainSettings {
   std::string model = "char_lstm";
-  LanguageOptions network;  // without the characters, which the text decides
+  LanguageOptions network;  // without the number of characters, which the text determines
   std::string weights;
 
   std::vector<std::string> files, test_files;
@@ -30,8 +30,8 @@ struct TextConfig : TrainSettings {
 };
 ConfigKeys keys_of(TextConfig& config);
 
-// Throws with file:line and the key for what does not fit, also for so many processes, each with
-// DEVICES of its own.
+// Throws with file:line and key for values that do not fit together, or that do not fit `processes`
+// processes with DEVICES each.
 TextConfig read_text_config(const ConfigFiles& files, const std::vector<std::string>& words,
                             int processes, Origins& origins);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys for training language models, besides those of the step: a table for each subject.
+// The keys for training language models, besides the keys of the step: a table for each subject.
 #include "app/text/config.h"
 #include "graph/listed.h"
 
@@ -29,7 +29,7 @@ ConfigKeys keys_of_network(TextConfig& c) {
        {.least = 1, .most = kMostLayers, .remembered = true}},
       {"MODEL.DROPOUT",
        &net.dropout,
-       "share of each recurrent layer's outputs that a training step drops",
+       "fraction of each recurrent layer's outputs that a training step drops",
        {.least = 0, .most = 0.99, .remembered = true}},
       {"MODEL.WEIGHTS", &c.weights, "safetensors file to start from; tensors are matched by name"}};
 }
@@ -69,7 +69,7 @@ ConfigKeys keys_of_test(TextConfig& c) {
           {"TEST.SAMPLE_TEMPERATURE",
            &c.temperature,
            "divides the logarithms of probabilities before a character is drawn: below 1, likely "
-           "ones become likelier; 0: always the likeliest",
+           "characters become likelier; 0: always the likeliest",
            {.least = 0, .most = 100}}};
 }
 

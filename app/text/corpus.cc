@@ -40,7 +40,7 @@ TextCorpus::TextCorpus(const TextConfig& config, const std::string& vocabulary) 
   split_ = train_on_all(text.size());
   held_out_ = {{0, other.size()}};
   held_out_digest_ = digest_of(other);
-  check(other.size() > 1, "TEST.FILES: one character has no next one to predict");
+  check(other.size() > 1, "TEST.FILES: a single character has no next character to predict");
 }
 
 std::string TextCorpus::text() const {

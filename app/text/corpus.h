@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a configuration: read, numbered, divided into what is trained on and what is held
-// out.
+// The text of a configuration: read, encoded, and split into training text and held-out text.
 #pragma once
 
 #include <optional>
@@ -15,14 +14,14 @@ namespace lockstep {
 
 class TextCorpus {
  public:
-  // Throws naming the key and the file, or the place of a character, that does not fit.
-  // `vocabulary`: a trained network's; empty: that of DATA.FILES.
+  // Throws naming the key, and the file or the position of a character, that does not fit.
+  // `vocabulary` is a trained network's; empty: the vocabulary of DATA.FILES.
   explicit TextCorpus(const TextConfig& config, const std::string& vocabulary = "");
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   const std::vector<uint8_t>& training() const { return training_; }
   const std::vector<TextRange>& training_ranges() const { return split_.training; }
-  // The held-out text with what stands before it, and what of it counts.
+  // The held-out text with the characters before it, and the ranges that count.
   const std::vector<uint8_t>& held_out() const { return testing_.empty() ? training_ : testing_; }
   const std::vector<TextRange>& held_out_ranges() const { return held_out_; }
 

@@ -45,7 +45,7 @@ HeldOutText::HeldOutText(const TextCorpus& corpus, int64_t length, Session& sess
 
 void HeldOutText::fill(std::size_t row, int64_t* characters) const {
   const std::vector<uint8_t>& text = corpus_.held_out();
-  for (int64_t i = 0; i < length_; ++i) {  // what lies behind the text does not count
+  for (int64_t i = 0; i < length_; ++i) {  // characters behind the end of the text do not count
     const std::size_t place = rows_[row].first + i;
     characters[i] = place < text.size() ? text[place] : 0;
   }
@@ -62,7 +62,7 @@ double HeldOutText::loss_of(std::size_t row, const float* prob) const {
   return loss;
 }
 
-// The losses of its replicas, so that sums do not depend on processes.
+// Computes the loss of each replica here, so that sums do not depend on the number of processes.
 void HeldOutText::test_own_share(std::vector<double>& losses) {
   const int64_t first = session_.model().first_replica * batch_, of_all = replicas_ * batch_;
   std::vector<int64_t> characters(here_ * batch_ * length_);

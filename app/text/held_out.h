@@ -14,7 +14,7 @@ namespace lockstep {
 
 struct TextScore {
   int64_t characters = 0;
-  double loss = 0;  // the mean of -log(probability of the character that came)
+  double loss = 0;  // mean of -log(probability of the actual character)
 
   double bits_per_character() const;
   double perplexity() const;
@@ -24,12 +24,12 @@ struct TextScore {
 
 class HeldOutText {
  public:
-  // All replicas of all processes share the rows; all make the same calls. `corpus` and `session`
-  // must outlive this.
+  // All replicas of all processes divide the rows; all processes make the same calls. `corpus` and
+  // `session` must outlive this object.
   HeldOutText(const TextCorpus& corpus, int64_t length, Session& session);
 
   int64_t characters() const { return characters_; }
-  // With the current parameters. With several processes the result is rank 0's.
+  // Tests with the current parameters. With several processes the result is rank 0's.
   TextScore test();
 
  private:

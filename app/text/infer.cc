@@ -33,7 +33,7 @@ class TextWriter {
 
   std::string after(const std::string& file, const SampleOptions& options) {
     const JoinedText prompt({file});
-    vocabulary_.encode(prompt);  // names the place of what it lacks
+    vocabulary_.encode(prompt);  // throws with the position of an unknown character
     return sampler_.after(prompt.bytes(), options);
   }
 

@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-// Prints the continuation that a language model, whose values its inference graph contains, writes
-// after each prompt file; writes it as JSON into options.out, unless that is empty. `path`: of the
-// model, for errors. A file that cannot be continued does not stop the others.
+// Prints the continuation of each prompt file by a language model with values. Writes the
+// continuations as JSON into the folder options.out unless it is empty. `path` is the model's, for
+// errors. A file that cannot be continued does not stop the others.
 int continue_texts(TrainingModel network, const std::string& path, const InferOptions& options);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ constexpr const char* kPage =
     "# Keys of a language model's configuration\n\n"
     "A CONFIG.yaml whose `MODEL.TYPE` is char_lstm, char_gru or char_rnn has these keys; "
     "[text](text.md) says how to use them.\n"
-    "`train`, `test`, `build`, `plan` and `inspect` take the file, and `KEY VALUE` pairs on the "
+    "`train`, `test`, `build`, `plan` and `inspect` read the file, and `KEY VALUE` pairs on the "
     "command line override it.\n"
     "`lockstep keys --task text` prints this list, and with `--markdown` it writes this page.\n";
 
@@ -26,7 +26,7 @@ std::unique_ptr<Task> task(const ConfigRequest& config) {
   return std::make_unique<TextTask>(Read::config(config));
 }
 
-// The text decides the number of characters.
+// Reads the text, which determines the number of characters.
 SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
   TextConfig config = Read::config(request);
   choose_passes(wish, config.step);

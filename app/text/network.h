@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training step of a language model's configuration, and what its files say of its text.
+// The training step of a language model's configuration, and the metadata about its text.
 #pragma once
 
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-// For all replicas of so many processes.
+// Builds the step for the replicas of all processes.
 TrainingModel build_language_step(const TextConfig& config, int64_t characters, int processes = 1);
 
-// The metadata of the trained network; `bytes`: of its vocabulary.
+// The metadata of the trained network: the bytes of its vocabulary.
 std::map<std::string, std::string> text_metadata(const std::string& bytes);
-// The vocabulary of a model with such metadata, or "". Throws naming `path` for a damaged one.
+// The vocabulary in a model's metadata, or "". Throws naming `path` if it is damaged.
 std::string vocabulary_in(const TrainingModel& model, const std::string& path);
 
 }  // namespace lockstep

@@ -37,7 +37,7 @@ TextSampler::TextSampler(const Graph& inference, const std::vector<std::string>&
   states_.resize(dims_.size());
 }
 
-// One character at a time, so that there is one plan for texts of any length.
+// Reads one character at a time, so that one plan serves texts of any length.
 void TextSampler::read(const std::string& text) {
   for (char byte : text) {
     int64_t character = vocabulary_.id(byte);
@@ -59,11 +59,12 @@ void TextSampler::read(const std::string& text) {
   }
 }
 
-// `random`: from 0 to 1.
+// `random` is from 0 to 1.
 int64_t TextSampler::drawn(double temperature, double random) const {
   const auto likeliest = std::max_element(prob_.begin(), prob_.end());
   if (temperature <= 0) return likeliest - prob_.begin();
-  // Relative to the likeliest, so that small temperatures leave something.
+  // Weights are relative to the likeliest character, so that small temperatures keep a weight above
+  // 0.
   std::vector<double> weights;
   double sum = 0;
   for (float p : prob_)

@@ -18,22 +18,23 @@ struct SampleOptions {
   int64_t length = 400;
   double temperature = 0.8;  // 0: always the likeliest character
   uint64_t seed = 1;
-  uint64_t draw = 0;  // each has random numbers of its own
+  uint64_t draw = 0;  // each draw has its own random numbers
 };
 
-// Runs the network's inference graph: feeds and results in the order of its inputs and outputs.
+// Runs the network's inference graph. Feeds are in the order of its inputs, results in the order of
+// its outputs.
 using InferenceFn = std::function<std::span<const Tensor>(std::span<const Tensor>)>;
 
 class TextSampler {
  public:
-  // `inference`: of a model like models/language.cc, whose inputs `fed` are fed by `run`. Throws
-  // naming `what` for another network, or one of another vocabulary, which must outlive the
+  // `inference` is the graph of a model like models/language.cc; `run` feeds its inputs `fed`.
+  // Throws naming `what` for another network or another vocabulary. `vocabulary` must outlive the
   // sampler.
   TextSampler(const Graph& inference, const std::vector<std::string>& fed,
               const Vocabulary& vocabulary, InferenceFn run, const std::string& what);
 
-  // What comes after the prompt, which has at least one character, all of the vocabulary. The same
-  // network, prompt and options give the same text.
+  // Continues the prompt, which has at least one character, and only characters of the vocabulary.
+  // Equal networks, prompts and options give equal texts.
   std::string after(const std::string& prompt, const SampleOptions& options);
 
  private:
@@ -43,7 +44,7 @@ class TextSampler {
   const Vocabulary& vocabulary_;
   InferenceFn run_;
   std::vector<Dims> dims_;                  // of the states
-  std::vector<std::vector<float>> states_;  // after what has been read
+  std::vector<std::vector<float>> states_;  // after the characters read so far
   std::vector<float> prob_;                 // of the next character
 };
 

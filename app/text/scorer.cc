@@ -30,7 +30,7 @@ class TextScorer final : public Scorer {
 
   const TrainSettings& settings() const override { return config_; }
   std::string series() const override { return config_.output_dir; }
-  // Each run has a vocabulary of its own, which decides the sizes of its parameters.
+  // Each run has its own vocabulary, which determines the sizes of its parameters.
   std::string other_network(const std::string& checkpoint) override {
     const auto characters = static_cast<int64_t>(vocabulary_of(checkpoint).size());
     return characters == 0

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// On the held-out text.
+// Scores a language model on its held-out text.
 std::unique_ptr<Scorer> text_scorer(TextConfig config);
 
 }  // namespace lockstep

@@ -22,7 +22,7 @@ NamedNumbers numbers_with(double loss, const TextScore& score) {
           {"perplexity", score.perplexity()}};
 }
 
-// The rows of a minibatch: read ahead, in use, and where a step reads them.
+// Checks the memory for rows of minibatches: read ahead, in use, and where a step reads them.
 void check_row_memory(const TextConfig& config) {
   constexpr int64_t kBatches = 4, kTensors = 2, kBytes = 8;
   check_memory(
@@ -50,7 +50,7 @@ std::vector<std::pair<std::string, std::string>> TextTask::also_alike() const {
   return all;
 }
 
-// The text decides the minibatches, and with TEST.FILES other parts of it are trained on.
+// The text determines the minibatches. With TEST.FILES another part of the text is trained on.
 std::vector<std::pair<std::string, std::string>> TextTask::also_remembered() const {
   return {{"the text of DATA.FILES", corpus_->training_digest()},
           {"the training characters", std::to_string(characters_of(corpus_->training_ranges()))}};
@@ -119,7 +119,7 @@ std::vector<CurveChart> TextTask::charts() const {
            Scale::log}};
 }
 
-// It begins after a line feed, or the text's first character.
+// The sample begins after a line feed, or after the text's first character.
 std::string TextTask::sample(int64_t iterations) const {
   const Vocabulary& vocabulary = corpus_->vocabulary();
   Program& inference = session_->inference();

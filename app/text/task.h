@@ -16,7 +16,7 @@ namespace lockstep {
 
 class TextTask final : public Task {
  public:
-  // `vocabulary`: a trained network's; empty: that of the text.
+  // `vocabulary` is a trained network's; empty: the vocabulary of the text.
   explicit TextTask(TextConfig config, std::string vocabulary = "")
       : config_(std::move(config)), given_(std::move(vocabulary)) {}
 
@@ -53,7 +53,7 @@ class TextTask final : public Task {
   std::vector<CurveChart> charts() const override;
   HeldOutTest test(int64_t iterations) override;
 
-  // After prepare().
+  // Valid after prepare().
   const TextCorpus& corpus() const { return *corpus_; }
 
  private:

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Multiply-adds if each element of `value` takes, or goes into, a whole filter without its first
+// Multiply-adds if each element of `value` is multiplied with a whole filter without its first
 // axis.
 int64_t filtered(const Graph& graph, Value value, Value filters) {
   const Dims dims = to_dims(graph.shape(filters));

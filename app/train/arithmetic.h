@@ -13,8 +13,8 @@ namespace lockstep {
 int64_t parameter_values(const TrainingModel& model);
 
 // The multiply-adds of convolutions and matrix products in the inference graph for one image of
-// these dimensions, [channels, height, width]; everything else is small beside them. Empty if some
-// shapes are unknown.
+// these dimensions, [channels, height, width]; other operators cost little. Empty if some shapes
+// are unknown.
 std::optional<int64_t> multiply_adds(const TrainingModel& model, const Dims& picture);
 
 }  // namespace lockstep

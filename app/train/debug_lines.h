@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-// A line for each trained parameter, in the order of the network, and one for each frozen one;
-// then the sizes of gradients before and after packing, if they are summed over replicas.
+// A line for each trained or frozen parameter, in the order of the network. Then the sizes of
+// gradients before and after packing, if gradients are summed over replicas.
 std::vector<std::string> debug_lines(const TrainingModel& step);
 
 }  // namespace lockstep

@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-// The texts of all processes in the order of their ranks, each once, on rank 0; empty on others.
-// Without a Comm, this process's. `what`: for errors.
+// The distinct texts of all processes, in the order of their ranks, on rank 0; empty on other
+// ranks. Without a Comm, this process's texts. `what` is for errors.
 std::vector<std::string> gather_once(Comm* comm, const std::vector<std::string>& mine,
                                      const std::string& what);
 
-// The sum over all processes on rank 0; this process's number on others.
+// The sum over all processes on rank 0; this process's number on other ranks.
 int64_t gather_sum(Comm* comm, int64_t mine, const std::string& what);
 
 }  // namespace lockstep

@@ -22,10 +22,10 @@
 
 namespace lockstep {
 
-// An entry of a checkpoint that an earlier version wrote from fewer facts.
+// An entry of a checkpoint that an earlier version computed from fewer facts.
 struct FormerEntry {
-  std::string key, value;  // what that version would write now
-  std::string lacks;       // what the value does not tell: a plural
+  std::string key, value;  // the value that the earlier version would write now
+  std::string lacks;       // the facts that the value does not cover: a plural
 };
 
 // All processes of a run make the same calls, in this order.
@@ -33,7 +33,7 @@ class Learning {
  public:
   virtual ~Learning() = default;
 
-  // Lines about what takes long, before there is a log.
+  // Receives lines about slow work before there is a log.
   using Say = std::function<void(const std::string& line)>;
   void speak_by(Say say) { say_ = std::move(say); }
 
@@ -45,9 +45,9 @@ class Learning {
 
   // Reads the facts that the network depends on. Throws if there is no memory for the data.
   virtual void prepare() = 0;
-  // Facts that processes must have alike beside their keys, such as the contents of files.
+  // Facts besides keys that must be equal in all processes, such as the contents of files.
   virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
-  // Entries of also_alike() that a run must find unchanged when it goes on.
+  // Entries of also_alike() that must be unchanged when a run is resumed.
   virtual std::vector<std::pair<std::string, std::string>> also_remembered() const { return {}; }
   // Entries of also_remembered() as earlier versions of the program wrote them.
   virtual std::vector<FormerEntry> remembered_before() const { return {}; }
@@ -57,15 +57,15 @@ class Learning {
 
   // Opens the data, which outlives the calls below. This process has `rows` of each minibatch.
   virtual void open(Session& session, const Rows& rows) = 0;
-  // Throws naming pictures that cannot be read, as far as a look at each tells.
+  // Throws naming pictures that cannot be read, as far as their headers show.
   virtual void check_pictures() const {}
   virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
-  // Rounds instead of minibatches; null: minibatches.
+  // The task's rounds; null: the task trains on minibatches.
   virtual Rounds* rounds() { return nullptr; }
   virtual const MinibatchSource& minibatches() const = 0;
   virtual int reading_threads() const = 0;
-  virtual std::string threads_key() const = 0;  // of the configuration; "": there is none
-  // The bad pictures of its minibatches; null: a bad picture ends the run.
+  virtual std::string threads_key() const = 0;  // of the configuration; "" if there is none
+  // The bad pictures of this process's minibatches; null: a bad picture ends the run.
   virtual SkippedPictures* skipped() const { return nullptr; }
 
  protected:

@@ -12,7 +12,8 @@ namespace lockstep {
 
 std::vector<TrainingModel> own_steps(Learning& task, Comm* comm,
                                      const std::function<void()>& before_data) {
-  // Before the data is read: the data changes keys, and other data would be told as another key.
+  // Checks the keys before the data is read: the data changes keys, and different data would be
+  // reported as a different key.
   if (comm) check_agreement(*comm, to_be_agreed_on(task.keys()));
   before_data();
   task.prepare();

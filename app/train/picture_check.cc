@@ -19,7 +19,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kMostNamed = 20;
-constexpr int64_t kAtOnce = 64;    // pictures that a thread takes
+constexpr int64_t kAtOnce = 64;    // pictures that a thread takes at once
 constexpr int kLeastThreads = 16;  // most of them wait for the disk, or for the network
 constexpr auto kPatience = std::chrono::seconds(3);
 
@@ -36,7 +36,7 @@ class Check {
       for (int64_t i = first; i < std::min(first + kAtOnce, count_); ++i) look_at(i);
   }
 
-  // As many threads as can be started; this one works if none can.
+  // Starts up to `threads` threads; works in this thread if none can be started.
   void run(int threads, const std::function<void(const std::string&)>& say) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> workers;
@@ -54,11 +54,10 @@ class Check {
       if (workers.empty()) return work();
     }
     const bool slow = !wait_for(workers.size());
-    if (slow) say(join("looking at the headers of ", text_of_count()));
+    if (slow) say(join("reading the headers of ", text_of_count()));
     for (std::thread& worker : workers) worker.join();
     if (slow)
-      say(join("looked at the headers of ", text_of_count(), " in ",
-               clock_text(seconds_since(start))));
+      say(join("read the headers of ", text_of_count(), " in ", clock_text(seconds_since(start))));
   }
 
   void fail_if_broken() const {
@@ -99,7 +98,7 @@ class Check {
     }
   }
 
-  // No trouble with a picture: the check itself cannot go on.
+  // Stops the check for an error that is not about a picture.
   void stop_for(std::exception_ptr trouble) {
     next_ = count_;
     const std::lock_guard lock(mutex_);
@@ -114,7 +113,7 @@ class Check {
   std::size_t ended_ = 0;
   std::exception_ptr trouble_;
   int64_t broken_ = 0;
-  std::map<int64_t, std::string> first_;  // of the broken ones
+  std::map<int64_t, std::string> first_;  // of the broken pictures
 };
 
 }  // namespace

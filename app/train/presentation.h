@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a task that terminal, records and report show.
+// The part of a task that the terminal, records and the report show.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ class Presentation {
   virtual WorkUnit work_unit() const = 0;
   virtual std::vector<std::string> notes() const = 0;  // about the data
   virtual NamedTexts examples() const = 0;  // "to train on", "24 pictures of 3 classes"; ..
-  virtual Dims picture() const = 0;  // channels, height, width of one; of another unit its own
+  virtual Dims picture()
+      const = 0;  // channels, height, width of a picture; other units have other dimensions
 
-  // Numbers that follow from a window's mean loss, to be recorded beside it.
+  // Numbers derived from a mean loss, recorded beside the loss.
   virtual NamedNumbers numbers_of(double /*loss*/) const { return {}; }
-  // On a step's window: its loss and numbers, for the terminal.
+  // The mean loss and numbers of several steps, for the terminal.
   virtual std::string text_of(double loss, const NamedNumbers& numbers) const = 0;
   virtual std::string text_of_score(double score) const = 0;
   virtual std::vector<CurveChart> charts() const = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a task's configuration, apart from what only detectors have.
+// Reads the configuration of any task but detection.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-// Config: TrainSettings with keys_of(). `words` are KEY VALUE pairs; check(config) refuses what
-// does not fit together, in errors that name the keys.
+// Config is a TrainSettings with keys_of(). `words` are KEY VALUE pairs. check(config) refuses
+// values that do not fit together, in errors that name the keys.
 template <class Config, class Check>
 Config read_settings(const ConfigFiles& files, const std::vector<std::string>& words,
                      Origins& origins, const Check& check) {

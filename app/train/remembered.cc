@@ -17,7 +17,7 @@ constexpr std::size_t kMostShown = 160;  // bytes of a value in an error
 constexpr const char* kSolver = "SOLVER.TYPE";
 constexpr const char* kAuxiliaries = "AUX_DEVICES";
 
-// Older checkpoints do not store the solver, only a momentum, Nesterov's or not.
+// Older checkpoints do not store the solver, only a momentum, of SGD or of Nesterov.
 std::string solver_in(const Metadata& saved, const std::string& now) {
   const auto found = saved.find(kSolver);
   if (found != saved.end()) return found->second;
@@ -31,7 +31,8 @@ Metadata remembered(const ConfigKeys& keys, const TrainSettings& settings) {
   for (const ConfigKey& key : keys)
     if (key.facts.remembered) metadata.emplace(key.key, text_of(key));
   metadata.emplace(kSolver, type_of(settings.optimizer));
-  // Gradients deferred for a mean differ from those for a sum: only the latter contain 1/N.
+  // Gradients deferred for a mean differ from gradients deferred for a sum: only a sum's contain
+  // 1/N.
   const DataParallelOptions& step = settings.step.options;
   if (step.deferred)
     metadata.emplace(kWaitingFor,
@@ -93,8 +94,8 @@ Metadata deciding_bits(const ConfigKeys& keys) {
 
 namespace {
 
-// Auxiliary devices sum the terms of all replicas in the same order as a replica that gathers does,
-// however many they are. Only with a 16-bit wire they round one term more: the gatherer's own.
+// Auxiliary devices sum the terms of all replicas in the order of a replica that gathers, for any
+// number of devices. Only with a 16-bit wire do they round one more term: the gatherer's own.
 bool same_auxiliaries(const std::string& then, const std::string& value, const Metadata& now) {
   const auto wire = now.find("WIRE");
   return wire == now.end() || wire->second.empty() || then.empty() == value.empty();
@@ -122,7 +123,7 @@ void check_remembered(const Metadata& of_now, const Metadata& saved, const std::
   const bool same_replicas =
       replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
   const auto check_key = [&](const std::string& key, const std::string& now) {
-    if (key == kWaitingFor && !same_replicas) return;  // they restart at zero
+    if (key == kWaitingFor && !same_replicas) return;  // deferred gradients restart at zero
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);
       check(then == now, path, ": was saved with ", key, " ", printable(then), ", but now it is ",
@@ -135,7 +136,7 @@ void check_remembered(const Metadata& of_now, const Metadata& saved, const std::
     fail(path, ": was saved with ", key, " ", printable(then), ", but now it is ", ours,
          "; train without --resume, or restore that value");
   };
-  // Another network or task has other values of many keys, and its name tells most.
+  // Checks MODEL.TYPE first: another network or task has other values of many keys.
   if (const auto type = of_now.find("MODEL.TYPE"); type != of_now.end())
     check_key(type->first, type->second);
   for (const auto& [key, now] : of_now) check_key(key, now);

@@ -14,25 +14,25 @@ namespace lockstep {
 
 Metadata remembered(const ConfigKeys& keys, const TrainSettings& settings);
 
-// Puts this version's value in place of one that an earlier version wrote of the same data. Returns
-// a line for people about each such entry.
+// Replaces values that an earlier version wrote for unchanged data by this version's values.
+// Returns a line for people about each such entry.
 std::vector<std::string> renew(Metadata& saved, const Metadata& now,
                                const std::vector<FormerEntry>& former, const std::string& path);
 
-// A line for people about facts of the data that an earlier version did not store; "": all are
-// there.
+// A line for people about facts of the data that an earlier version did not store; "" if all are
+// stored.
 std::string text_of_unknown(const Metadata& saved,
                             const std::vector<std::pair<std::string, std::string>>& now,
                             const std::string& path);
 
-// The keys that may change between sessions, and bits with them
-// (KeyFacts::decides_bits).
+// The keys that may change between sessions and then change bits (KeyFacts::decides_bits).
 Metadata deciding_bits(const ConfigKeys& keys);
-// Keys that `saved` has with a value of other bits: "WIRE bfloat16 instead of '', .."; "": none.
+// Keys of `saved` with a value that gives other bits: "WIRE bfloat16 instead of '', .."; "" if
+// none.
 std::string changed_since(const Metadata& saved, const Metadata& now);
 
-// Throws naming the key and both values. Keys missing from `saved` may have any value: the
-// checkpoint is older than them. `now`: remembered() of this run.
+// Throws naming the key and both values. A key that is missing in `saved` may have any value: the
+// checkpoint is older than the key. `now` is remembered() of this run.
 void check_remembered(const Metadata& now, const Metadata& saved, const std::string& path,
                       int64_t replicas);
 

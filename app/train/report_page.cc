@@ -18,7 +18,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double kShareOfTime = 0.005;  // the share that writing may take
+constexpr double kShareOfTime = 0.005;  // the fraction of time for writing
 constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 constexpr double kLeastRefresh = 2, kMostRefresh = 60;  // seconds
 
@@ -43,7 +43,7 @@ NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions&
       {"seed", std::to_string(task.settings().seed)}};
   const NamedTexts examples = task.examples();
   about.insert(about.end() - 1, examples.begin(), examples.end());
-  // Lines of a name and its value.
+  // Each line has a name and a value.
   std::istringstream version(version_text());
   for (std::string line; std::getline(version, line);) {
     const std::size_t gap = line.find("  ") == line.npos ? line.find(' ') : line.find("  ");
@@ -74,7 +74,7 @@ void ReportPage::refresh() {
   try {
     write();
   } catch (const Error&) {
-    // The next one may succeed; the last one says so if it does not.
+    // The next write may succeed; the last write reports its error.
   }
 }
 

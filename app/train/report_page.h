@@ -12,7 +12,7 @@
 
 namespace lockstep {
 struct ReportPageOptions {
-  std::string folder;  // the run's, whose metrics.jsonl provides the curves
+  std::string folder;  // of the run; its metrics.jsonl has the curves
   int64_t first = 0;   // the run continues from this iteration
   int processes = 1;
 };
@@ -23,7 +23,7 @@ class ReportPage {
   ReportPage(Task& task, TrainingRun& run, const TrainingLog& log,
              const ReportPageOptions& options);
 
-  // Does nothing if writing would take more than a small share of the time. A full disk does not
+  // Does nothing if writing would take more than a small fraction of the time. A full disk does not
   // end the run.
   void refresh();
   void tested(const HeldOutTest& result);

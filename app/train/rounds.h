@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a run that are more than one minibatch from a source: in each the task itself gathers a
-// batch, perhaps with the help of the network, and takes as many steps of the session as it likes.
+// Iterations that are more than one step on a minibatch. In each iteration the task gathers a
+// batch, perhaps with the network, and runs any number of steps of the session.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace lockstep {
 
-// All processes of a run make the same calls. What a round does depends on its number, the
-// session's states and text() alone.
+// All processes of a run make the same calls. A round depends only on its number, the session's
+// states and text().
 class Rounds {
  public:
   virtual ~Rounds() = default;
 
-  // What a round tells besides the numbers of the session's model, whose means come first.
+  // The names of a round's numbers, which follow the means of the model's numbers.
   virtual std::vector<std::string> number_names() const = 0;
-  // Step number `round` of the run. If `not_finite` is set, all values are checked and the first
-  // bad one is stored there.
+  // Runs the round number `round` of the run. If `not_finite` is set, all values are checked and
+  // the first non-finite value is stored there.
   virtual StepResult run(int64_t round, NotFinite* not_finite) = 0;
   virtual double gathering_seconds() const = 0;  // up to now
 
-  // All that the rounds to come need beside the session's states: that of all processes, on rank 0.
+  // The state of the rounds besides the session's states, of all processes; complete on rank 0.
   virtual std::string text() = 0;
-  // Goes on from there; "": starts from the seed. Throws if it is the text of other rounds.
+  // Continues from text(); "" starts from the seed. Throws for a text of other rounds.
   virtual void restore(const std::string& text) = 0;
 };
 

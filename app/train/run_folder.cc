@@ -64,7 +64,7 @@ bool holds_nothing(const fs::path& folder) {
   });
 }
 
-// Whether a start writes the file before there is a result to keep; unfinished files count, too.
+// True for a file that a start writes before there is a result to keep, finished or not.
 bool is_of_a_start(const fs::directory_entry& entry) {
   fs::path name = entry.path().filename();
   const bool unfinished = name.extension() == ".tmp";
@@ -76,7 +76,7 @@ bool is_of_a_start(const fs::directory_entry& entry) {
          name.string().starts_with("events.out.tfevents.");
 }
 
-// The process that has or had the lock, and whether its run took a step.
+// The process that has or had the lock, and "begun" if its run took a step.
 struct LockText {
   std::string owner, begun;
 };
@@ -88,7 +88,8 @@ LockText lock_text_in(const fs::path& folder) {
   return text;
 }
 
-// A start that failed or was killed leaves no more. Without a lock the files are somebody else's.
+// True if only files of a failed or killed start are left. Without a lock the files are somebody
+// else's.
 bool holds_no_result(const fs::path& folder) {
   if (holds_nothing(folder)) return true;
   const auto files = fs::directory_iterator(folder);
@@ -101,21 +102,21 @@ void remove_files_of_start(const fs::path& folder) {
     if (entry.path().filename() != kLock) fs::remove(entry.path());
 }
 
-// Whether the file still has its name: a run that ends removes its folder.
+// True if the file still has its name: a run that ends removes its folder.
 bool is_still(int file, const fs::path& path) {
   struct stat opened = {}, named = {};
   return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-// For the error text of others, and the next start; the lock works without it.
+// The text is for other processes' errors and for the next start; the lock works without it.
 void write_lock(int file, const std::string& text) {
   if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0) {
   }
 }
 
-// 0, or the reason why the file cannot be locked. held_by() in another process takes the lock for a
-// moment, which does not count.
+// Returns 0, or the reason why the file cannot be locked. Retries, because held_by() in another
+// process takes the lock for a moment.
 int try_lock(int file) {
   constexpr int kTries = 4;
   for (int i = 0; flock(file, LOCK_EX | LOCK_NB) != 0; ++i) {
@@ -125,8 +126,8 @@ int try_lock(int file) {
   return 0;
 }
 
-// Opens and locks the folder's lock file, with this process's number in it; negative if another
-// process holds it or has just removed it.
+// Opens and locks the folder's lock file, and writes this process's number. Negative if another
+// process holds the lock or has just removed the file.
 int take_lock(const fs::path& folder) {
   const int file = open((folder / kLock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (file < 0 && errno == ENOENT) return -1;
@@ -147,20 +148,20 @@ std::string owner_of(const fs::path& folder) {
   return owner.empty() ? "" : ", process " + owner;
 }
 
-// The highest folder of the path that does not exist; "" if all of them do.
+// The highest missing folder of the path; "" if all exist.
 fs::path first_missing(fs::path folder) {
   fs::path missing;
   for (; !folder.empty() && !fs::exists(folder); folder = folder.parent_path()) missing = folder;
   return missing;
 }
 
-// Whether a file has the name, or a link that leads to no folder.
+// True if a file has the name, or a link that leads to no folder.
 bool is_taken(const fs::path& name) {
   std::error_code trouble;
   return fs::exists(fs::symlink_status(name, trouble)) && !fs::is_directory(name, trouble);
 }
 
-// A series cannot begin where its own name is a link to nothing.
+// Throws if the series' first folder is a link to nothing.
 void check_link(const fs::path& first) {
   std::error_code trouble;
   check(!is_taken(first) || !fs::is_symlink(first, trouble), "the link '", first.string(),
@@ -168,7 +169,7 @@ void check_link(const fs::path& first) {
         "', which is no folder; remove the link, or create the folder");
 }
 
-// Removes `folder` and those above it up to `highest`, unless something lies in them.
+// Removes `folder` and the folders above up to `highest`, while they are empty.
 void remove_empty(fs::path folder, const fs::path& highest) {
   std::error_code trouble;  // a leftover folder: not worth ending a run
   while (!highest.empty() && fs::remove(folder, trouble) && folder != highest)
@@ -182,7 +183,7 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
   const std::string name = first.filename().string();
   check(!name.empty() && name != "." && name != "..", "OUTPUT_DIR is '", series,
         "', should end with the name of a folder");
-  fs::path above;  // the highest folder that this start makes above the run's
+  fs::path above;  // the highest folder that this start makes above the run's folder
   try {
     above = first_missing(first.parent_path());
     for (int number = std::max(last_number(first), 1);; ++number) {
@@ -191,7 +192,7 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
       check_link(folder);
       make_folder(folder.string());
       if (!holds_no_result(folder)) continue;
-      // Of two simultaneous attempts one succeeds.
+      // Of two simultaneous starts one succeeds.
       const int file = take_lock(folder);
       if (file < 0) continue;
       std::unique_ptr<RunLock> lock(new RunLock(folder.string(), file, above));

@@ -23,7 +23,7 @@ std::string command_for_previous(const std::string& folder) {
               shell_word(previous_of(checkpoint_in(folder))));
 }
 
-// The place of a run that has been chosen, or named.
+// The folder and checkpoint of a chosen or named run.
 RunPlace place_in(const std::string& named) {
   const std::string folder = real_folder(named);
   std::error_code trouble;
@@ -32,7 +32,7 @@ RunPlace place_in(const std::string& named) {
   return {std::make_unique<RunLock>(folder), checkpoint_in(folder)};
 }
 
-// True if an older run of the series has come since the choice: another `--resume auto` was
+// True if an older run of the series has appeared since the choice: another `--resume auto` was
 // quicker.
 bool came_before(const std::string& own, const std::string& series, const ChosenRun& chosen) {
   const std::vector<std::string> runs = runs_of(series);
@@ -43,7 +43,8 @@ bool came_before(const std::string& own, const std::string& series, const Chosen
   });
 }
 
-// `--resume auto` begins a run where no other could be meant. No place: the choice is out of date.
+// Begins a run for `--resume auto` if no other run could be meant. Returns no lock if the choice is
+// out of date.
 RunPlace begun_place(const std::string& series, const ChosenRun& chosen, const ResumeRules& rules) {
   for (const auto& [folder, why] : chosen.passed_over)
     check(!lacks_checkpoint(folder).empty() || !rules.other_network(folder).empty(),
@@ -69,12 +70,12 @@ RunPlace newest_place(const std::string& series, const Resume& resume, const Res
     if (why.empty()) why = rules.other_network(folder);
     return why.empty() ? rules.other_settings(folder) : why;
   });
-  // The run in progress may be the one that is meant, even before its first checkpoint.
+  // The user may mean the run in progress, even before its first checkpoint.
   for (const auto& [folder, why] : chosen.passed_over)
     if (const std::optional<std::string> holder = held_by(folder);
         holder && !lacks_checkpoint(folder).empty())
       fail("'", folder, "' is in use by another run", *holder,
-           "; --resume FOLDER names another one");
+           "; --resume FOLDER names another run");
   if (!chosen.folder.empty()) {
     if (const std::string said = text_of(chosen); !said.empty()) rules.say("--resume " + said);
     return place_in(chosen.folder);
@@ -86,7 +87,7 @@ RunPlace newest_place(const std::string& series, const Resume& resume, const Res
   check(!chosen.passed_over.empty(), "--resume: there is no run in '", series,
         "' yet; --resume auto starts one");
   fail("--resume: no run of '", series,
-       "' can be resumed; without --resume a new one is started:", reasons_of(chosen));
+       "' can be resumed; without --resume a new run is started:", reasons_of(chosen));
 }
 
 }  // namespace

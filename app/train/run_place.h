@@ -21,27 +21,28 @@ struct RunPlace {
   std::unique_ptr<RunLock> lock;
   std::string from;  // the checkpoint, or ""
 };
-// The rules by which a run of the series can be resumed or not, given its checkpoint.
+// Decides by a run's checkpoint if the run can be resumed.
 struct ResumeRules {
   WhyNot other_network, other_settings;
-  Say say;  // tells which run was taken, and which were not
+  Say say;  // reports which run was chosen, and which runs were passed over
 };
-// The rules of a prepared task whose step is `model`; `replicas`: of all processes. The task and
-// the model must outlive the rules.
+// The rules of a prepared task with the step `model` and `replicas` replicas in all processes. The
+// task and the model must outlive the rules.
 ResumeRules rules_of(Learning& task, const TrainingModel& model, int64_t replicas);
 
-// Makes the series' next folder, or finds the one to resume in. Throws if there is nothing to
-// resume, with the command that resumes from the previous checkpoint if that is whole.
+// Makes the series' next folder, or finds the run to resume. Throws if there is nothing to resume;
+// the error has the command for the previous checkpoint if that checkpoint is intact.
 RunPlace place_of(const std::string& series, const Resume& resume, const ResumeRules& rules);
 
 // The command that continues the run. The run's own configuration contains its original settings,
-// KEY VALUE pairs too.
+// including KEY VALUE pairs.
 std::string resuming_command(const std::string& folder);
 
-// For errors about the folder's newest checkpoint, damaged or gone: offers the one before it, if
-// that is whole; "" if there is none.
+// For errors about a damaged or missing newest checkpoint. Offers the previous checkpoint if it is
+// intact; "" if there is none.
 std::string offer_of_previous(const std::string& folder);
-// Offers the previous checkpoint to a command that does not train: `use` says how to name the file.
+// Offers the previous checkpoint to a command that does not train; `use` is the text that names the
+// file.
 std::string offer_of_previous(const std::string& folder, const std::string& use);
 
 }  // namespace lockstep

@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-// Throws if it is missing or out of range.
+// Throws if the number is missing or out of range.
 int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t least, int64_t most,
                      const std::string& path);
-// From 0 to 1.
+// A number from 0 to 1.
 double share_number(const Metadata& metadata, const std::string& key, const std::string& path);
 
 inline constexpr int64_t kMostSteps = int64_t{1} << 53;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Non-finite losses, and the search for their origin. All processes of a run make the same calls
-// after the same steps, and get the same answers.
+// after the same steps, and get equal results.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ struct BadLoss {
   const char* value = "";  // nan, inf, -inf
 };
 
-// Each process records its losses. Several processes agree on the first non-finite one every tenth
-// of a second, since agreement after every step could take longer than the step.
+// Records a process's losses. Several processes agree on the first non-finite loss every tenth of a
+// second, because agreement after every step could take longer than the step.
 class LossWatch {
  public:
   explicit LossWatch(Comm* comm) : comm_(comm) {}
@@ -33,20 +33,20 @@ class LossWatch {
  private:
   Comm* comm_;
   uint64_t first_ = std::numeric_limits<uint64_t>::max();  // step, rank and value of this process's
-                                                           // first one
+                                                           // first non-finite loss
   int64_t agreed_ = -1, next_ = 0;                         // steps
   std::chrono::steady_clock::time_point when_ = std::chrono::steady_clock::now();
 };
 
-// A process's finding in a step. Feeds take precedence over computed values, and both over received
-// ones, which other processes know better.
+// A process's finding in a step. Feeds take precedence over computed values, and computed values
+// over received values, which other processes can trace.
 struct Suspect {
   enum class Kind { fed, computed, received, none } kind = Kind::none;
   int step = 0;      // in the plan
   std::string text;  // "": none
 };
 Suspect suspect_of(const std::string& fed, const NotFinite& found);
-// The first by precedence among all ranks', with the rank in its text.
+// The first of all ranks' findings by precedence, with the rank in its text.
 Suspect foremost(Comm* comm, const Suspect& mine);
 
 }  // namespace lockstep

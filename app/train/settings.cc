@@ -12,7 +12,7 @@ constexpr double kMostRate = 3.4e38;  // a float
 
 }  // namespace
 
-// The builder's errors begin with the key's name without its section.
+// Adds the key's section, which the builder's errors lack.
 void check_rates(const LrSchedule& schedule) {
   try {
     validate(schedule);
@@ -43,7 +43,7 @@ ConfigKeys solver_keys(TrainSettings& c) {
        {.least = 1, .decides_bits = true}},
       {"SOLVER.STEPS",
        &c.schedule.steps,
-       "steps_with_*: first iteration of each interval; the first one is 0",
+       "steps_with_*: first iteration of each interval; the first is 0",
        {.least = 0, .decides_bits = true}},
       {"SOLVER.LRS",
        &c.schedule.lrs,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every training run is told, whatever it trains.
+// Settings of all training runs.
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,19 @@ struct TrainSettings {
 
 // Throws naming the invalid key of SOLVER.
 void check_rates(const LrSchedule& schedule);
-// SOLVER; weight decay and clipping are the step's.
+// The keys of SOLVER; weight decay and clipping are keys of the step.
 ConfigKeys solver_keys(TrainSettings& settings);
-// OUTPUT_DIR and RNG_SEED. `seeded`: what the seed decides.
+// OUTPUT_DIR and RNG_SEED. `seeded` lists the uses of the seed.
 ConfigKeys run_keys(TrainSettings& settings, const std::string& seeded);
 // TRAIN.LOG_ITERS, TRAIN.DRIFT_ITERS and TEST.ITERS.
 ConfigKeys loop_keys(TrainSettings& settings);
 
-// Keys with another value than in `defaults`, as texts; without OUTPUT_DIR, which differs in every
-// run.
+// Keys with another value than in `defaults`, as texts. Leaves out OUTPUT_DIR, which differs in
+// every run.
 std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKeys& keys,
                                                                   const ConfigKeys& defaults);
 
-// `threads`: of each replica; 0: an equal share of the cores.
+// `threads` is the number for each replica; 0: an equal share of the cores.
 SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm);
 
 }  // namespace lockstep

@@ -62,7 +62,7 @@ const SolverType kTypes[] = {
      }},
 };
 
-// "a, b or c", with `last` before the last one.
+// "a, b or c", with `last` before the last word.
 std::string listed_before(std::vector<std::string> words, const std::string& last) {
   const std::string end = words.back();
   words.pop_back();

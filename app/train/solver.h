@@ -27,11 +27,11 @@ struct Solver {
 // "SGD, Nesterov, .. or LARS"
 std::string solver_types();
 std::vector<std::string> solver_type_names();
-// The solver's type, in either spelling.
+// The solver's type, from either spelling.
 std::string type_of(const Solver& solver);
 // Throws naming the invalid key.
 void check_solver(const Solver& solver);
-// `correct_momentum`: after a jump of the rate, for optimisers with momentum. Throws for an unknown
+// `correct_momentum` is for a jump of the rate, in optimisers with momentum. Throws for an unknown
 // type.
 Optimizer optimizer_of(const Solver& solver, bool correct_momentum);
 

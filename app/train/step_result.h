@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of a run tells.
+// The result of a step of a run.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 namespace lockstep {
 
 struct StepResult {
-  float loss = 0;              // this process's share of it
-  std::vector<float> numbers;  // its shares, in the order of TrainingRun::number_names()
-  bool counts = true;          // whether reported means include this step
+  float loss = 0;              // this process's share of the loss
+  std::vector<float> numbers;  // this process's shares, in the order of TrainingRun::number_names()
+  bool counts = true;          // true if reported means include this step
   std::string skipped;         // the reason why nothing was updated, or ""
   bool skipped_here = false;   // the cause was on this process
 };
 
-// The names of a model's numbers besides its loss: its losses, where there are several, and its
+// The names of a model's numbers besides its loss: its losses, if there are several, and its
 // metrics.
 std::vector<std::string> numbers_of(const TrainingModel& model);
-// Of one step of that model, with those numbers.
+// The result of a step of `model`, with the numbers of numbers_of().
 StepResult result_of(const TrainingModel& model, const Answers& answers);
 
 }  // namespace lockstep

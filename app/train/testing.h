@@ -13,35 +13,35 @@ namespace lockstep {
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
-// The number that tells how good a network is, from 0 to 1: the largest is the best.
+// The number that measures a network, from 0 to 1; the largest is the best.
 struct ScoreKind {
   std::string number;    // of HeldOutTest::numbers
   std::string name;      // for people
-  std::string metadata;  // its key beside weights
+  std::string metadata;  // key of the score beside weights
 };
 
 // A test of the network in training.
 struct HeldOutTest {
-  NamedNumbers numbers;  // test_accuracy, test/accuracy: without what is before it
+  NamedNumbers numbers;  // names without the prefix: accuracy for test_accuracy and test/accuracy
   double score = 0;
-  std::string trouble;                // "the held-out loss is nan": such weights are worth nothing
+  std::string trouble;                // "the held-out loss is nan": the weights are worth nothing
   std::string headline;               // "held-out accuracy 98.12 %"
   std::string detail;                 // "loss 0.0512"
   std::string section;                // of report.html
-  std::vector<std::string> left_out;  // why some pictures cannot be read
+  std::vector<std::string> left_out;  // reasons why pictures cannot be read
   std::vector<SamplePicture> pictures;
   std::string pictures_are;  // a description
 };
 
-// Once the data is open.
+// Called once the data is open.
 class Testing {
  public:
   virtual ~Testing() = default;
 
   virtual ScoreKind score_kind() const = 0;
-  // With the current parameters; complete on rank 0 alone.
+  // Tests with the current parameters; complete only on rank 0.
   virtual HeldOutTest test(int64_t iterations) = 0;
-  // True if the run may end after that test. Alike in all processes.
+  // True if the run may end after this test; equal in all processes.
   virtual bool is_enough(const HeldOutTest&) const { return false; }
 };
 

@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr const char* kOpenWindow = "open window";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
-// Devices and weights are checked before a data set is opened.
+// Checks devices and weights before a data set is opened.
 std::vector<TrainingModel> checked_steps(Task& task, const Resume& resume, Comm* comm) {
   return own_steps(task, comm, [&] {
     accelerator_of(all_kernels(), all_devices(task.settings().run));
@@ -140,8 +140,9 @@ class RunLoop {
     return 0;
   }
 
-  // A held-out picture that cannot be read costs no training: what was learnt is saved first. Other
-  // processes cannot be asked to save with this one. Returns whether the run may end.
+  // Saves the training so far if the test fails, for example on a held-out picture that cannot be
+  // read. With several processes the others cannot save, so none does. Returns true if the run may
+  // end.
   bool test_or_save(int64_t step) {
     try {
       return task_.is_enough(test(step));
@@ -159,7 +160,7 @@ class RunLoop {
   // The replica divergence check. Replicas compute the same update from the same sums, so different
   // bits mean a fault.
   void check_drift(int64_t step) {
-    if (unsummed_) return;  // each has its own gradients, so they differ as they should
+    if (unsummed_) return;  // each replica has its own gradients, so replicas differ
     const std::string drift = find_drift(run_.session());
     check(drift.empty(), "after iteration ", step + 1, " the replicas are not identical: ", drift,
           "; the last checkpoint was written before that");
@@ -179,7 +180,7 @@ class RunLoop {
     return chosen.substr(folder_.size() + 1);
   }
 
-  // From its first checkpoint on, a run is one that other commands can use.
+  // Saves a checkpoint. From the first checkpoint on, other commands can use the run.
   void save(int64_t steps_done) {
     if (saved_ == steps_done) return;
     run_.save(checkpoint(), steps_done, {{kOpenWindow, log_->open_window()}});
@@ -192,7 +193,7 @@ class RunLoop {
     if (page_) page_->failed(why);
   }
 
-  // Every rank says so, in the same words: rank 0 may be the lost one.
+  // Every rank reports this in equal words: rank 0 may be lost.
   std::string how_to_go_on() const {
     const int64_t saved = saved_ >= 0 || from_.empty() ? saved_ : first_;
     if (saved < 0) return "; no checkpoint was saved yet, so start the run anew";
@@ -249,14 +250,14 @@ class RunLoop {
   bool leads_, debug_;
   std::unique_ptr<RunLock> lock_;
   std::string folder_;
-  std::vector<TrainingModel> steps_;  // until run_ has them
-  std::string from_;                  // the checkpoint it resumes, or ""
+  std::vector<TrainingModel> steps_;  // moved into run_
+  std::string from_;                  // the checkpoint to resume, or ""
   TrainingRun run_;
-  const AllReduceRange* unsummed_;  // of ALL_REDUCE; null: replicas stay alike
+  const AllReduceRange* unsummed_;  // of ALL_REDUCE; null: replicas stay equal
   int64_t first_ = 0;
   int64_t saved_ = -1;  // number of steps before the checkpoint
   std::unique_ptr<TrainingLog> log_;
-  std::unique_ptr<TrainedFiles> files_;  // these two: where it leads
+  std::unique_ptr<TrainedFiles> files_;  // files_ and page_: on rank 0 only
   std::unique_ptr<ReportPage> page_;
   std::chrono::steady_clock::time_point start_;
 };

@@ -14,7 +14,7 @@ struct TrainOptions {
 };
 
 // Trains, tests and saves, and writes the run's files. With several processes rank 0 writes the
-// files and the output; the others only train. Returns the program's exit code.
+// files and the output; other ranks only train. Returns the program's exit code.
 int train(Task& task, const TrainOptions& options, Comm* comm);
 
 }  // namespace lockstep

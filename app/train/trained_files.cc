@@ -44,7 +44,7 @@ TrainedFiles::TrainedFiles(std::string folder, ScoreKind score, const Session& s
 }
 
 void TrainedFiles::tested(const HeldOutTest& result, int64_t iterations) {
-  // NaN scores are right now and then, too: the first class is their guess.
+  // A network of NaN guesses the first class, which is sometimes right, so `trouble` counts, too.
   if (result.score <= best_ || !result.trouble.empty()) return;
   best_ = result.score;
   const StateValues weights = weights_of(session_);

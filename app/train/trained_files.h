@@ -15,11 +15,12 @@ StateValues weights_of(const Session& session);
 
 class TrainedFiles {
  public:
-  // Continues from iteration `first` with the folder's content; ignores a best result of later
-  // iterations, which belongs to an abandoned run.
+  // Continues from iteration `first` with the folder's content. Ignores a best result of later
+  // iterations, which an abandoned run wrote.
   TrainedFiles(std::string folder, ScoreKind score, const Session& session, int64_t first);
 
-  // "", or why the previous best result is unknown: the next test sets a new one.
+  // "", or the reason why the previous best result is unknown. The next test then sets a new best
+  // result.
   const std::string& remark() const { return remark_; }
 
   void tested(const HeldOutTest& result, int64_t iterations);

@@ -8,19 +8,19 @@
 
 namespace lockstep {
 
-// The files of a trained network: its values, and the step that holds its graph.
+// The files of a trained network: its values, and the step with its graph.
 struct RunFiles {
   std::string weights;  // .safetensors
   std::string step;
 };
-// The network of a run with its values, whatever it predicts: from a checkpoint, or weights alone,
-// and the step.onnx of their run.
+// The network of a run with its values, for any task. The values come from a checkpoint or from
+// weights alone, the graph from the run's step.onnx.
 TrainingModel network_with_values(const RunFiles& files);
 
-// The input that is fed, of a network with its values.
+// The fed input of a network with its values.
 Value input_of(const Graph& inference);
 
-// A single file of standard operators. `trained`: iterations and score, as JSON.
+// Writes a single file of standard operators. `trained` has iterations and score, as JSON.
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
                   const std::string& path);
 

@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-// The loss of the unsplit batch is shown as a loss in every task; the other numbers are the task's.
+// Every task shows the loss of the unsplit batch as a loss; the other numbers are the task's.
 std::string text_of_window(const Task& task, double loss, NamedNumbers numbers) {
   std::string whole;
   std::erase_if(numbers, [&](const auto& named) {
@@ -56,7 +56,7 @@ void TrainingLog::ended(RunEnd how) {
   say_trouble();
 }
 
-// Once, and again at the end.
+// Reports trouble once, and again at the end.
 void TrainingLog::say_trouble() {
   for (const std::string& trouble : {metrics_->trouble(), events_->trouble()}) {
     if (trouble.empty() || trouble_said_) continue;
@@ -143,7 +143,7 @@ void TrainingLog::rate(int64_t step) {
 
 bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply& supply) {
   const bool was_skipped = !result.skipped.empty();
-  // The rank where it began reports it, too.
+  // The rank that caused the skip reports it, too.
   if (was_skipped && (leads_ || result.skipped_here))
     progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
   sums_[0] += result.loss;
@@ -153,8 +153,8 @@ bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply&
   if ((step + 1) % settings_.log_iters != 0 && step + 1 != settings_.schedule.max_iter)
     return false;
   tell_skipped(step);
-  // Over this process's counted steps; with deferred gradients, processes may count different
-  // numbers.
+  // Means over this process's counted steps. With deferred gradients, processes may count different
+  // numbers of steps.
   for (double& sum : sums_) sum /= static_cast<double>(std::max<int64_t>(counted_, 1));
   if (comm_) add_up_over_processes();
   if (leads_) write_window(step, supply);
@@ -162,7 +162,7 @@ bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply&
   return true;
 }
 
-// Loss and numbers are means over the counted steps; omitted if there are none.
+// Loss and numbers are means over the counted steps, omitted if no step counts.
 void TrainingLog::write_window(int64_t step, const DataSupply& supply) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(timed_);
   const WorkUnit unit = task_.work_unit();
@@ -205,7 +205,7 @@ void TrainingLog::write_window(int64_t step, const DataSupply& supply) {
            done < all ? clock_text(left) + " left" : "took " + clock_text(seconds_since(start_))));
 }
 
-// Once. The first window waits for the first minibatch.
+// Reports once. The first window waits for the first minibatch.
 void TrainingLog::say_slow_loader(double share) {
   constexpr double kMuch = 0.1;
   const bool is_first = !std::exchange(window_written_, true);

@@ -25,7 +25,7 @@ struct LogOptions {
 
 class TrainingLog {
  public:
-  // `task` must outlive the log; `numbers`: TrainingRun::number_names().
+  // `task` must outlive the log; `numbers` are TrainingRun::number_names().
   TrainingLog(Task& task, const std::vector<std::string>& numbers, Comm* comm,
               const LogOptions& options);
 
@@ -33,25 +33,25 @@ class TrainingLog {
 
   // Starts the first window of steps; earlier waiting for data does not count.
   void start_window(const DataSupply& supply);
-  // Called before step number `step`: logs a rate far from the last one.
+  // Called before step number `step`: logs a rate far from the previous rate.
   void rate(int64_t step);
-  // Called after it. Every TRAIN.LOG_ITERS steps are a window, written when it closes; returns
-  // whether it did.
+  // Called after the step. TRAIN.LOG_ITERS steps form a window, which is written when it closes.
+  // Returns true if a window closed.
   bool step(int64_t step, const StepResult& result, const DataSupply& supply);
-  // `seconds`: the duration of the test, which does not count as training time.
+  // `seconds` is the duration of the test, which does not count as training time.
   void test(int64_t step, const HeldOutTest& result, double seconds);
   void ended(RunEnd how);
 
-  // Names the pictures that minibatches of the steps up to `last` lack, each once; the windows
-  // that close do so themselves. All processes make the same call.
+  // Names the pictures that minibatches of the steps up to `last` lack, each once. A window that
+  // closes calls this, too. All processes make the same call.
   void tell_skipped(int64_t last);
-  // The pictures that this run could not read, on rank 0; "": there are none.
+  // The pictures that this run could not read, on rank 0; "" if there are none.
   std::string bad_pictures() const;
 
-  // The open window of every process, on rank 0: a resumed run closes it with the same numbers as
-  // an uninterrupted one. All processes make the same call.
+  // The open window of every process, on rank 0. With this text a resumed run logs the numbers of
+  // an uninterrupted run. All processes make the same call.
   std::string open_window() const;
-  // Restores a checkpoint's open window; "": starts an empty one.
+  // Restores a checkpoint's open window; "" starts an empty window.
   void go_on_with(const std::string& window);
 
  private:
@@ -71,12 +71,12 @@ class TrainingLog {
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
-  double waited_ = 0;         // for data, until the window began
+  double waited_ = 0;         // for data, before the window began
   std::vector<double> sums_;  // of the loss, then of the numbers
-  // Steps in the window; those whose loss counts; those timed by this session.
+  // Steps in the window, steps with a loss that counts, and steps timed by this session.
   int64_t window_ = 0, counted_ = 0, timed_ = 0;
-  std::vector<std::string> skipped_, left_out_;  // pictures to train on and held-out ones
-  std::set<std::string> told_;                   // of both
+  std::vector<std::string> skipped_, left_out_;  // training pictures, held-out pictures
+  std::set<std::string> told_;                   // pictures reported so far
   int64_t skipped_rows_ = 0;
   bool trouble_said_ = false, loader_said_ = false, window_written_ = false;
 };

@@ -56,7 +56,7 @@ TrainingRun::TrainingRun(Learning& task, std::vector<TrainingModel> steps, int t
                                        session_options(settings_, threads, comm));
 }
 
-// Programs go before their session.
+// Destroys programs before their session.
 TrainingRun::~TrainingRun() {
   for (const auto& form : forms_) form->own.reset();
 }
@@ -125,7 +125,7 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   return last_start_;
 }
 
-// Sums are taken in another order, or updates are others. Older checkpoints say less of it.
+// Another order of sums or other updates can change bits. Older checkpoints have fewer entries.
 std::string TrainingRun::change_of_bits() const {
   const std::string keys = changed_since(resumed_, deciding_bits(task_.keys()));
   std::string numbers;
@@ -138,12 +138,12 @@ std::string TrainingRun::change_of_bits() const {
                     printable(then->second), " and is ", now, " now");
   }
   const std::string changes = (keys.empty() ? "" : " with " + keys) + numbers;
-  return changes.empty() ? "" : changes + ": bits may differ from those of an uninterrupted run";
+  return changes.empty() ? "" : changes + ": bits may differ from an uninterrupted run's";
 }
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const Metadata& more) {
   check_losses(steps_done - 1);
-  // The loss of the last step was finite; effects of its update would show in the next step only.
+  // The loss of the last step was finite; effects of its update would show only in the next step.
   const std::string lost = lost_value(*session_);
   check(lost.empty(), "after iteration ", steps_done, " ", lost, ". The learning rate was ",
         learning_rate(settings_.schedule, steps_done - 1),
@@ -169,7 +169,7 @@ DataSupply TrainingRun::supply() const {
   return supply;
 }
 
-// Each replica reads its rows of the minibatch in place.
+// Sets the rows of the minibatch, which each replica reads in place.
 TrainingRun::Form& TrainingRun::set_rows(int64_t step) {
   const auto start = std::chrono::steady_clock::now();
   const std::span<const Tensor> batch = loader_->get(step);
@@ -192,8 +192,8 @@ void TrainingRun::set_rates(Form& form, int64_t step) const {
     form.feeds->set(Role::correction, momentum_correction(settings_.schedule, step));
 }
 
-// Never waits: then the step would seem to wait for data that devices do without meanwhile. An
-// error of reading is thrown by the step that the minibatch is for, which reads it again.
+// Never waits for data: the step would count the wait, though devices need no data meanwhile. An
+// error of reading is thrown by the step of the minibatch, which reads the data again.
 void TrainingRun::feed_ahead(int64_t step) {
   if (step >= settings_.schedule.max_iter || !loader_->is_ready(step)) return;
   Form* form = nullptr;
@@ -202,7 +202,7 @@ void TrainingRun::feed_ahead(int64_t step) {
   } catch (const std::exception&) {
     return;
   }
-  set_rates(*form, step);  // a form that has taken no step yet has none
+  set_rates(*form, step);  // a form that has taken no step yet has no rates
   form->step->feed_ahead(form->feeds->tensors());
   ahead_ = step;
 }
@@ -227,8 +227,7 @@ StepResult TrainingRun::step(int64_t step) {
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
   check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
         step, ": ", result.skipped);
-  // With deferred gradients it was the previous step that overflowed; this step's check comes in
-  // the next.
+  // With deferred gradients the previous step overflowed; the next step checks this step.
   const bool judged_later = settings_.step.options.deferred && !model().checks.empty();
   result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
   if (!result.counts) {
@@ -241,7 +240,7 @@ StepResult TrainingRun::step(int64_t step) {
   return result;
 }
 
-// After such a step replicas are compared, saved or tested.
+// True if replicas are compared, saved or tested after the step.
 bool TrainingRun::ends_window(int64_t step) const {
   const int64_t done = step + 1;
   return done == settings_.schedule.max_iter || done % settings_.drift_iters == 0 ||
@@ -258,7 +257,7 @@ void TrainingRun::explain(const BadLoss& bad) {
   const std::string from = last_checkpoint_.empty() ? "from the start"
                                                     : join("from the checkpoint after iteration ",
                                                            last_start_, ", ", last_checkpoint_);
-  // If the step's batch is to blame, nothing needs to be repeated.
+  // If the step's batch is the cause, no step is repeated.
   if (!rounds_) feed(bad.step);
   Found found{bad.step, foremost(comm_, suspect_of(fed_in(bad.step), {}))};
   if (found.culprit.text.empty()) {
@@ -299,7 +298,7 @@ TrainingRun::Found TrainingRun::search(int64_t last) {
   for (int64_t step = last_start_; step <= last; ++step) {
     NotFinite computed;
     const StepResult result = run_step(step, &computed);
-    if (!result.skipped.empty()) continue;  // it was harmless
+    if (!result.skipped.empty()) continue;  // a skipped step did no harm
     const Suspect mine = suspect_of(fed_in(step), computed);
     if (Suspect culprit = foremost(comm_, mine); !culprit.text.empty()) return {step, culprit};
   }

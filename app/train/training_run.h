@@ -22,18 +22,18 @@ namespace lockstep {
 // The settings and digests of data that a checkpoint of the prepared task stores.
 Metadata to_be_remembered(Learning& task);
 
-// How far data are ahead of the steps that take them.
+// The supply of data for the steps.
 struct DataSupply {
   double waited = 0;             // seconds that steps have waited so far
-  std::optional<int64_t> queue;  // minibatches that stand ready; none: data are gathered, not read
+  std::optional<int64_t> queue;  // minibatches that are ready; none if data are gathered, not read
 };
 
 class TrainingRun {
  public:
-  // `comm`: to the other processes of the run, or null. All of them make the same calls. Data is
-  // read, or drawn, only after configuration, devices and weights have been checked. `task` must
-  // outlive the run; `steps`: own_steps() of it; `threads`: of each replica, 0: an equal share of
-  // the cores.
+  // `comm` connects the processes of the run, or is null. All processes make the same calls. Data
+  // is read, or drawn, only after configuration, devices and weights have been checked. `task` must
+  // outlive the run; `steps` are its own_steps(). `threads` is the number for each replica; 0: an
+  // equal share of the cores.
   TrainingRun(Learning& task, std::vector<TrainingModel> steps, int threads, Comm* comm);
   TrainingRun(Learning& task, int threads, Comm* comm)
       : TrainingRun(task, own_steps(task, comm), threads, comm) {}
@@ -45,31 +45,32 @@ class TrainingRun {
   int64_t start();
   int64_t resume(const std::string& checkpoint);
 
-  // Runs step number `step`. If any process's loss is not finite, all report it, repeat the run
-  // from the last start or save with every value checked, and throw naming the first non-finite
-  // one. All processes learn of it within a tenth of a second, and before anything is saved or
-  // tested.
+  // Runs step number `step`. If any process's loss is not finite, all processes report it, repeat
+  // the run from the last start or save with every value checked, and throw naming the first
+  // non-finite value. All processes learn of the loss within a tenth of a second, and before
+  // anything is saved or tested.
   StepResult step(int64_t step);
   using Say = std::function<void(const std::string& line)>;
   void speak_by(Say say) { say_ = std::move(say); }
-  // Throws, and leaves the file unchanged, if the last step made non-finite numbers. `more`:
+  // Throws, and leaves the file unchanged, if the last step made non-finite numbers. `more` is
   // further metadata for resuming.
   void save(const std::string& checkpoint, int64_t steps_done, const Metadata& more);
   // The metadata of the resumed checkpoint.
   const Metadata& resumed() const { return resumed_; }
-  // Why a resumed run may have other bits than an uninterrupted one; "" where nothing changed.
+  // The reason why a resumed run may have other bits than an uninterrupted run; "" if nothing
+  // changed.
   std::string change_of_bits() const;
 
   Session& session() { return *session_; }
-  // What a step tells besides its loss: the model's numbers, then those of rounds.
+  // The names of a step's numbers besides its loss: the model's numbers, then the rounds' numbers.
   const std::vector<std::string>& number_names() const { return number_names_; }
   DataSupply supply() const;
   // The report of start() on the first weights, or of resume() on its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
-  // The step for minibatches of one form. Without minibatches there is one, and its feeds are the
-  // rounds' own.
+  // The step for minibatches of one form. Without minibatches there is one form, and the rounds
+  // have their own feeds.
   struct Form {
     explicit Form(TrainingModel of) : model(std::move(of)) {}
     TrainingModel model;
@@ -97,7 +98,7 @@ class TrainingRun {
   // The first non-finite value that this step was fed, or "".
   std::string fed_in(int64_t step);
   [[noreturn]] void explain(const BadLoss& bad);
-  // The first step with such a value, from the last start or save up to `last`.
+  // The first step with a non-finite value, from the last start or save up to `last`.
   struct Found {
     int64_t step = 0;
     Suspect culprit;
@@ -113,7 +114,7 @@ class TrainingRun {
   std::unique_ptr<Session> session_;
   Rounds* rounds_ = nullptr;        // null: minibatches
   std::unique_ptr<Loader> loader_;  // of minibatches
-  int64_t ahead_ = -1;  // the step whose rows are set, and sent if that can be; -1: none
+  int64_t ahead_ = -1;              // the step with rows set, and sent if possible; -1: none
   int64_t skipped_in_a_row_ = 0;
   std::string last_checkpoint_;  // the starting point of explain(); "": the seed
   int64_t last_start_ = 0;

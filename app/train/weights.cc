@@ -19,7 +19,7 @@ std::string some_of(const std::vector<std::string>& names) {
   return first_listed(names, kNamesShown);
 }
 
-// True if the shapes differ only where ours is the number of classes.
+// True if the shapes differ in one dimension only, where ours is the number of classes.
 bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
   if (ours.size() != theirs.size()) return false;
   int differences = 0;
@@ -39,14 +39,14 @@ void check_finite(const Literal& weights, const std::string& path, const std::st
        text_of_place(tensor.desc.dims, place), "; weights should be finite");
 }
 
-// By the names of states.
+// Values by the names of states.
 struct Matched {
   StateValues values;
   WeightsReport report;
 };
 
 Matched matched(const Session& session, const StateValues& tensors, const WeightsOptions& options) {
-  // PyTorch's data-parallel wrapper prefixes all names with its own.
+  // PyTorch's data-parallel wrapper prefixes all names.
   auto find = [&](const std::string& name) {
     auto found = tensors.find(name);
     return found != tensors.end() ? found : tensors.find("module." + name);
@@ -104,7 +104,7 @@ Matched matched(const Session& session, const StateValues& tensors, const Weight
   return result;
 }
 
-// Rank 0's values, in every process: each by its name, like a broadcast of each variable.
+// Sends rank 0's values to every process: each by its name, like a broadcast of each variable.
 void share(const Session& session, StateValues& values) {
   for (const State& state : session.model().states) {
     if (!is_weight(state.kind)) continue;
@@ -114,7 +114,7 @@ void share(const Session& session, StateValues& values) {
       bytes.assign(reinterpret_cast<const char*>(mine->second.bytes().data()), desc.bytes());
     bytes = share_text(*session.comm(), bytes, "the first value of '" + state.name + "'", 0,
                        desc.bytes());
-    if (bytes.size() != desc.bytes()) continue;  // it is not in the file
+    if (bytes.size() != desc.bytes()) continue;  // the value is not in the file
     Literal value(desc.dtype, desc.dims);
     std::memcpy(value.bytes().data(), bytes.data(), bytes.size());
     values.insert_or_assign(state.name, std::move(value));

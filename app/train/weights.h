@@ -9,35 +9,35 @@
 
 namespace lockstep {
 
-// Part of the network. Other states (momentum, deferred gradients, loss scale) belong to a run's
-// training and start anew.
+// True for a part of the network. Other states (momentum, deferred gradients, loss scale) belong to
+// a run's training and start anew.
 bool is_weight(StateKind kind);
 
-// Throws if the file cannot be read or is damaged; for a run's newest checkpoint the error then
-// names the one before it, if that is whole.
+// Throws if the file cannot be read or is damaged. For a run's newest checkpoint the error names
+// the previous checkpoint if that file is intact.
 void check_weights(const std::string& path);
 
 struct WeightsOptions {
   std::string path;  // .safetensors
   bool new_classifier =
-      false;  // tensors that differ in the number of classes alone stay as they are
+      false;  // tensors that differ only in the number of classes keep their initial values
   int64_t classes = 0;
-  bool whole = false;  // the file must hold all of them
+  bool whole = false;  // the file must have all tensors of the network
 };
 
 // Lines for the user.
 struct WeightsReport {
   std::vector<std::string> lines;
-  std::vector<std::string> unchecked;  // the line about a file without checksums, if it has none
+  std::vector<std::string> unchecked;  // the line about a file without checksums, if any
 };
 
-// Loads into every replica the file's tensors with the names of the model's parameters and running
-// statistics. With several processes rank 0 reads the file and passes each tensor on by its name;
-// all make the same call, and only rank 0 has lines. Returns lines for the user: the number of
-// matches, tensors missing from the file, tensors in the file without a use. Throws, listing all of
-// them, for different shapes, and if nothing matches; the session is then unchanged.
+// Loads the file's tensors into every replica, by the names of the model's parameters and running
+// statistics. With several processes rank 0 reads the file and sends each tensor by its name. All
+// processes make the same call; only rank 0 has lines. The lines give the number of matches,
+// tensors missing from the file, and unused tensors of the file. Throws, listing all of them, for
+// different shapes, and if nothing matches; the session is then unchanged.
 WeightsReport load_weights(Session& session, const WeightsOptions& options);
-// The same with the tensors of a file that has been read.
+// Loads the tensors of a file in memory.
 WeightsReport load_weights(Session& session, const StateValues& tensors,
                            const WeightsOptions& options);
 

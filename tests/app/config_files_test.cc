@@ -130,13 +130,12 @@ TEST_F(ConfigFilesTest, WhatIsNoYamlIsToldInPlainWords) {
   refused("SOLVER:\n\tBASE_LR: 0.1\n", ":2: a tab indents this line; YAML indents with spaces");
   refused("SOLVER:\n  GAMMA: 1\n\tBASE_LR: 0.1\n", ":3: a tab indents this line");
   refused("DEVICES: cpu\n\tTHREADS: 1\n", ":2: a tab indents this line");
-  refused("# Lockstep\n\nOne binary.\nIts use: much\n",
-          ":4: a ':' stands where no value can begin");
+  refused("# Lockstep\n\nOne binary.\nIts use: much\n", ":4: no value can begin at this ':'");
   refused("SOLVER:\n    GAMMA: 1\n  BASE_LR: 0.1\n", ":3: this line is neither KEY: VALUE nor");
   refused("RING_ORDER: [0, 1\nTHREADS: 1\n", ":2: a [ has no ]");
   refused("DATA: {NAME: digits\nTHREADS: 1\n", ":2: a { has no }");
   refused("MODEL.FREEZE: [*.bias]\n", ":1: an alias (*NAME) has no anchor");
-  refused("DATA.ROOT: \"C:\\data\"\n", ":1: a \\ in double quotes begins no escape");
+  refused("DATA.ROOT: \"C:\\data\"\n", ":1: a \\ in double quotes begins an unknown escape");
   refused("DATA.ROOT: @home\n", ":1: no value begins with this character");
   expect_error(
       [&] {

@@ -105,7 +105,7 @@ TEST_F(SettingsTest, KeysOfAnotherTaskAreToldByTheType) {
     expect_refused(run_lockstep({command, path, "MODEL.TYPE", "char_lstm"}),
                    {path + ":2: unknown key MODEL.NUM_CLASSES",
                     "MODEL.TYPE char_lstm (command line) selects the keys of `lockstep keys "
-                    "--task text`, which this is not one of"});
+                    "--task text`, and this key is not among them"});
   // A key that no task has is reported without a hint to a task.
   const Outcome misspelt = run_lockstep({"train", path, "MODEL.HIDEN", "[8]"});
   expect_refused(misspelt, {"unknown key MODEL.HIDEN; did you mean MODEL.HIDDEN?"});

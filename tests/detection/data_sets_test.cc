@@ -211,7 +211,8 @@ TEST_F(DataSetsTest, ThatCannotBeOpenedAreRefusedByKeyAndName) {
   not_opened("[mime]", mine, "x.yaml:5: TRAIN.DATASETS: there is no data set 'mime'",
              "did you mean mine?", "DATASETS: {mime: {IMAGES: folder, ANNOTATIONS: file.json}}");
   not_opened("[coco_2014_trian]", "", "did you mean coco_2014_train?");
-  not_opened("[zzz]", "", "there is no data set 'zzz'. One of your own is declared by DATASETS: ");
+  not_opened("[zzz]", "",
+             "there is no data set 'zzz'. Declare a data set of your own as DATASETS: ");
   not_opened("[scenes]", "", "did you mean scenes_");
   not_opened("[mine, mine]", mine, "x.yaml:5: TRAIN.DATASETS names mine twice");
   not_opened("[]", "", "x.yaml:5: TRAIN.DATASETS names no data set", "scenes_train");

@@ -57,11 +57,11 @@ TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
           "a list of an integer and a number");
   refused("TRAIN.SCALES: [800, a]\n", "a list of an integer and a string");
   refused("TRAIN.DATASETS: ('a', 5)\n", "should be a list of strings; 5 has no quotes");
-  refused("TRAIN.DATASETS: ('a' 'b')\n", "a comma should stand before ''b')'");
-  refused("TRAIN.DATASETS: ('a'\n", "it has no end");
-  refused("TRAIN.DATASETS: ('a',) b\n", "'b' stands behind its end");
-  refused("TRAIN.SCALES: ((1, 2), 3)\n", "a list should not lie in a list");
-  refused("TRAIN.SCALES: (,)\n", "a value should stand before ',)'");
+  refused("TRAIN.DATASETS: ('a' 'b')\n", "a comma is missing before ''b')'");
+  refused("TRAIN.DATASETS: ('a'\n", "the list has no end");
+  refused("TRAIN.DATASETS: ('a',) b\n", "'b' follows the end of the list");
+  refused("TRAIN.SCALES: ((1, 2), 3)\n", "a list cannot contain a list");
+  refused("TRAIN.SCALES: (,)\n", "a value is missing before ',)'");
   for (const char* number : {".nan", ".inf", "[0.1]"})
     refused(std::string("SOLVER.BASE_LR: ") + number + "\n", "x.yaml:5: SOLVER.BASE_LR");
   refused("SOLVER.LRS: (.nan, 1)\n", "x.yaml:5: SOLVER.LRS", "should be finite");
@@ -119,7 +119,7 @@ TEST_F(DetectorConfigTest, NamesUnknownRenamedAndDeprecatedKeys) {
       "FINAL_MSG: 'bye'\nMODEL.DILATION: 2\nROOT_GPU_ID: 0\nRPN.ON: True\nUSE_GPU_NMS: True\n"
       "TRAIN: {DROPOUT: 0.5, BBOX_NORMALIZE_TARGETS_PRECOMPUTED: [1]}\nTEST.NUM_TEST_IMAGES: 5\n");
   EXPECT_EQ(notes(old, DetectorNoteKind::old_key).size(), 8U);
-  EXPECT_NE(notes(old, DetectorNoteKind::old_key)[0].find("x.yaml:5: FINAL_MSG is of no use"),
+  EXPECT_NE(notes(old, DetectorNoteKind::old_key)[0].find("x.yaml:5: FINAL_MSG is obsolete"),
             std::string::npos);
 }
 

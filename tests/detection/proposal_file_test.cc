@@ -91,7 +91,7 @@ TEST_F(ProposalFile, IsReadAsItWasWritten) {
 TEST_F(ProposalFile, OfAnotherDataSetIsRefused) {
   written({});
   expect_error([&] { read_proposals(path_, "three", table_, kAll); }, path_,
-               "holds proposals for 'two', but is asked for those of 'three'");
+               "holds proposals for 'two', not for 'three'");
   refused([](Content& c) { c.ids[1] = 4; }, "has no image 3, which two.json has",
           "of another data set?");
   refused([](Content& c) { c.ids[1] = 7; }, "has image 7 twice");

@@ -84,8 +84,8 @@ TEST_F(DetectorCommand, ProcessesWithOtherAnnotationsAreTold) {
 // Errors that need the opened data.
 TEST_F(DetectorCommand, ARunThatIsRefusedLeavesNoFolder) {
   expect_refused(run("train", "none", {"TRAIN.DATASETS", "[nope]"}),
-                 {"command line: TRAIN.DATASETS: there is no data set 'nope'. One of your own is "
-                  "declared by DATASETS: {nope: "});
+                 {"command line: TRAIN.DATASETS: there is no data set 'nope'. Declare a data "
+                  "set of your own as DATASETS: {nope: "});
   expect_refused(run("train", "none", {"MODEL.NUM_CLASSES", "2"}),
                  {"command line: MODEL.NUM_CLASSES is 2, but scenes_train of TRAIN.DATASETS"});
   expect_refused(run("train", "none", {"TRAIN.DATASETS", "[coco_2014_train]"}),

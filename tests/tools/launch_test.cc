@@ -175,8 +175,7 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
                          "the number of replicas was 4 and is 2 now"),
             std::string::npos)
       << two.out;
-  EXPECT_NE(two.out.find("now: bits may differ from those of an uninterrupted run\n"),
-            std::string::npos)
+  EXPECT_NE(two.out.find("now: bits may differ from an uninterrupted run's\n"), std::string::npos)
       << two.out;
   // The same replicas in a single process; only the number of processes differs.
   ASSERT_EQ(launch(2, train("same", {"SOLVER.MAX_ITER", "10"})).exit_code, 0);

@@ -232,7 +232,7 @@ TEST_F(ResumeTest, NamesKeysThatChangeBits) {
     const Outcome outcome = train("run", more);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     std::string line = "resumed after iteration " + std::to_string(done) + changes;
-    if (!changes.empty()) line += ": bits may differ from those of an uninterrupted run";
+    if (!changes.empty()) line += ": bits may differ from an uninterrupted run's";
     EXPECT_NE(outcome.out.find(line + "\n"), std::string::npos) << line << outcome.out;
   };
   says(4, " with TRAIN.MICRO_BATCHES 2 instead of 1", {"TRAIN.MICRO_BATCHES", "2"});

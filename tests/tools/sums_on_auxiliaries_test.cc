@@ -178,7 +178,7 @@ TEST_F(SumsOnAuxiliaries, WithNothingToDoAreNoted) {
   const auto note = [](int unused, const std::string& why) {
     return join("lockstep: AUX_DEVICES: ", unused, " of 2 auxiliary devices ",
                 unused == 1 ? "has" : "have", " nothing to do: ", why,
-                "; ask for fewer (AUX_DEVICES, --aux-devices)\n");
+                "; name fewer (AUX_DEVICES, --aux-devices)\n");
   };
   const std::string alone = "a step of one replica sums no gradients";
   EXPECT_EQ(said({"--devices", "cpu", "--all-reduce", "psgpu"}), note(2, alone));
