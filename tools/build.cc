@@ -17,12 +17,12 @@
 namespace lockstep {
 namespace {
 
-// The files that the command line names, and those that these name.
+// The files that the command line names, and the files named in these.
 std::vector<std::string> files_read(const ModelRequest& request) {
   if (is_onnx(request.source)) return files_of_model(request.source);
   std::vector<std::string> files;
   if (!is_yaml(request.source) || !std::filesystem::is_regular_file(request.source))
-    return files;  // a pipe is read once
+    return files;  // a pipe can be read only once
   const ConfigFiles read = config_files(request.source);
   for (const ConfigFile& file : read) files.push_back(file.path);
   if (const auto network = said_of("MODEL.ONNX", read, request.settings)) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Configures and builds one preset: tools/build.sh release [target...]. `first` is the quickest way to
-# a program that trains: in a new clone it leaves GPU kernels and tests out of build/release, and
-# `release` adds them there without compiling anything twice. LOCKSTEP_WERROR=ON or OFF in the
-# environment says whether a compiler's warning stops the build; unset, a folder keeps its answer.
+# Configures and builds one preset: tools/build.sh release [target...]. `first` is the quickest way to a program that
+# trains: in a new clone it leaves GPU kernels and tests out of build/release, and `release` adds them there without
+# compiling anything twice. LOCKSTEP_WERROR=ON or OFF in the environment decides if a compiler's warning stops the
+# build; unset, a folder keeps its setting.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}

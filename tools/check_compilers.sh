@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Do compilers other than the build's read Lockstep without a warning? Each of a list that is here reads
-# all headers that are installed, as one file, and the sources of two folders, each folder as one file.
-# Nothing is built; a compiler takes 15 s. `tools/check_compilers.sh clang++-19` asks one compiler.
+# Checks that compilers other than the build's read Lockstep without a warning. Each compiler of a list, if installed,
+# reads all headers that are installed as one file, and the sources of two folders, each folder as one file. Nothing is
+# built; a compiler takes 15 s. `tools/check_compilers.sh clang++-19` runs one compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-newest=clang++-19  # that Debian 12 has
+newest=clang++-19  # in Debian 12
 folders=(graph models)
 flags=(-std=c++20 -Wall -Wextra -Werror -fsyntax-only -DONNX_ML=1 -DONNX_NAMESPACE=onnx -I. -x c++)
-# As cmake/targets.cmake has them.
+# The options of cmake/targets.cmake.
 flags_of() {
   case "$1" in
     g++*) echo "-Wno-restrict" ;;

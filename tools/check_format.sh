@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Is every source formatted as .clang-format says? `make format` mends it.
+# Checks that every source is formatted by .clang-format. `make format` repairs the format.
 set -u
 cd "$(dirname "$0")/.."
 version=$(clang-format --version | grep -oE '[0-9]+' | head -1)
-if [ "$version" != 14 ]; then  # other versions break lines elsewhere
+if [ "$version" != 14 ]; then  # other versions break lines differently
   echo "format: not checked, clang-format is $version, not 14"
   exit 0
 fi

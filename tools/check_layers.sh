@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The law of dependency: graph <- runtime <- operators <- builders <- models <- app <- tools; data sees
-# runtime and graph; rooms of runtime, builders and app have floors of their own; heavy headers
-# stay in the files whose names say so; each test is built. Prints what breaks it.
+# Checks the layers: graph <- runtime <- operators <- builders <- models <- app <- tools. data includes only runtime and
+# graph. Subfolders of runtime, builders and app are layered, too. Heavy headers stay in files with names that say so.
+# Each test is built. Prints every violation.
 set -u
 cd "$(dirname "$0")/.."
 
 broken=0
 complain() { echo "$1"; broken=1; }
 
-# allowed FOLDER... : the project folders that files of the first one may include.
+# allowed FOLDER... : the project folders that files of the first folder may include.
 allowed() {
   local folder=$1 allowed_pattern
   allowed_pattern=$(IFS='|'; echo "$*")
@@ -27,16 +27,16 @@ allowed data graph runtime
 allowed app graph runtime operators builders models data
 allowed tools graph runtime operators builders models data app
 
-# floor FOLDER ROOM PATTERN : the rooms of FOLDER that files of one of its rooms may include.
+# floor FOLDER SUBFOLDER PATTERN : the subfolders of FOLDER that files of a subfolder may include.
 floor() {
   local folder=$1 room=$2 below=$3
   while IFS= read -r line; do
     complain "$line: $folder/$room may include of $folder only: $room $below"
   done < <(grep -nE "^#include \"$folder/[a-z_]+/" "$folder/$room"/*.* | grep -vE "#include \"$folder/($room/${below:+|$below})")
 }
-# A file in no room of runtime may include layout and threads; all other rooms stand on such files.
+# A file outside the subfolders of runtime may include layout and threads; all other subfolders may include such files.
 while IFS= read -r line; do
-  complain "$line: a file in no room of runtime may include layout/ and threads/ only"
+  complain "$line: a file outside the subfolders of runtime may include layout/ and threads/ only"
 done < <(grep -nE '^#include "runtime/[a-z_]+/' runtime/*.* | grep -vE '"runtime/(layout|threads)/')
 while IFS= read -r line; do
   complain "$line: runtime/layout and runtime/threads may include nothing else of runtime"
@@ -86,14 +86,14 @@ only 'png\.h' 'data/formats/png\.cc'
 only 'webp/' 'data/formats/webp\.cc|tests/support/picture_files\.cc'
 only 'jpeglib\.h' 'data/formats/jpeg\.cc|tests/support/pictures\.cc'
 
-# Two types of one name are one to the linker, which keeps one destructor for both.
+# Two types of one name are one type to the linker, which keeps one destructor for both.
 while IFS= read -r name; do
   complain "$name is defined in several headers: $(grep -rlE "^(struct|class|enum class) $name [^;]*\{" --include='*.h' \
     graph runtime operators builders models data app tools | tr '\n' ' ')"
 done < <(grep -rhoE '^(struct|class|enum class) [A-Za-z]+ [^;]*\{' --include='*.h' \
            graph runtime operators builders models data app tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
 
-# A test that no list names is never built.
+# A test that is in no list is never built.
 while IFS= read -r file; do
   grep -qF "$(basename "$(dirname "$file")")/$(basename "$file")" tests/CMakeLists.txt ||
     grep -qF "$(basename "$file")" "$(dirname "$file")/CMakeLists.txt" 2> /dev/null ||

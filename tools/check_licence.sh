@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Does every source begin with its licence line, behind `#!` where it has one?
+# Checks that every source begins with its licence line, behind `#!` if there is one.
 #   check_licence.sh                    names the sources that lack it
 #   check_licence.sh --add              adds it to them; a second time changes nothing
-#   check_licence.sh --carried FOLDER   does a prefix, a bundle or a package's root hold LICENSE, NOTICE and
-#                                       the copyright file of every library in it? See tools/notices.sh.
+#   check_licence.sh --carried FOLDER   checks a prefix, a bundle or a package's root for LICENSE, NOTICE and
+#                                       the copyright file of every library in it. See tools/notices.sh.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 line="SPDX-License-Identifier: Apache-2.0"
 export LC_ALL=C  # bytes stay as they are
 
-# mark FILE: sets `mark` to what begins a comment in a source of that name; fails for other files.
+# mark FILE: sets `mark` to the comment mark of a source of that name; fails for other files.
 mark() {
   case $1 in
     *.h | *.cc | *.cu | *.cuh | *.proto) mark="//" ;;
@@ -19,7 +19,7 @@ mark() {
   esac
 }
 
-# sources: what git tracks or would track; without git all but builds, runs and hidden folders.
+# sources: files that git tracks or would track; without git all files but builds, runs and hidden folders.
 sources() {
   if git ls-files -co --exclude-standard -z 2> /dev/null | grep -qz .; then
     git ls-files -co --exclude-standard -z | sed -z 's|^|./|'
@@ -78,7 +78,7 @@ check_carried() {
   for file in LICENSE NOTICE; do
     cmp -s "$file" "$texts/$file" || complain "$texts/$file is missing or is not the source's $file"
   done
-  # Headers that are compiled into the program come along, too.
+  # Headers that are compiled into the program need their copyright files, too.
   for package in libcli11-dev nlohmann-json3-dev; do
     [ -s "$texts/libraries/$package" ] || complain "$texts/libraries/$package is missing"
   done

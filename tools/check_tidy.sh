@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-tidy (.clang-tidy) on what changed: tools/check_tidy.sh [BASE | --all]. Without BASE: since the branch left
-# main, or since the commit before the last one. A changed header is read through a source that includes it. At most
-# 60 files are read, and after TIDY_SECONDS (100) none is begun: what is left out is named. --all reads the whole tree
-# without tests, joined and with no limit. Nothing is compiled, so build/release is not needed.
+# Runs clang-tidy (.clang-tidy) on changed files: tools/check_tidy.sh [BASE | --all]. Without BASE: changes since the
+# branch left main, or since the commit before the last. A changed header is read through a source that includes it. At
+# most 60 files are read, and after TIDY_SECONDS (100) none is begun; files left out are named. --all reads the whole
+# tree without tests, joined and without a limit. Nothing is compiled, so build/release is not needed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ if [ "$version" != 14 ]; then  # each version has other checks
   exit 0
 fi
 
-# configure FOLDER OPTION... : a folder for its compile commands. g++'s options would not all be clang's.
+# configure FOLDER OPTION... : makes a folder of compile commands for clang, which lacks some options of g++.
 configure() {
   local folder=$1
   shift
@@ -56,7 +56,7 @@ else
     base=$(git rev-parse -q --verify HEAD~1 || git hash-object -t tree /dev/null)
   fi
   configure "$folder" -D CMAKE_UNITY_BUILD=OFF -D LOCKSTEP_JOINED_FILES=OFF
-  # Another order for each commit: where time ends, no file is always the one left out.
+  # The order differs for each commit, so that the time limit leaves out different files.
   known "$folder" > "$folder/known"
   changed_sources "$base" | sed "s#^#$PWD/#" | grep -Fxf "$folder/known" |
     shuf --random-source=<(git rev-parse HEAD HEAD^{tree}; yes) > "$folder/changed" || true

@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) 
   return names;
 }
 
-// Commands that take KEY VALUE pairs.
+// Commands that accept KEY VALUE pairs.
 std::vector<const CLI::App*> commands_with_keys(const CLI::App& app) {
   std::vector<const CLI::App*> taking = subcommands(app);
   std::erase_if(taking, [](const CLI::App* command) { return !command->get_allow_extras(); });
@@ -48,14 +48,14 @@ std::vector<const CLI::App*> commands_with_networks(const CLI::App& app) {
   return taking;
 }
 
-// Networks that `--model` takes: benchmarks have one of sequences, too.
+// Networks that `--model` accepts: benchmarks also have a network of sequences.
 std::vector<std::string> networks_of_benchmarks() {
   std::vector<std::string> names = model_names();
   names.emplace_back("lstm");
   return names;
 }
 
-// Commands that only lead to others.
+// Commands that only group other commands.
 std::vector<const CLI::App*> groups(const CLI::App& app) {
   std::vector<const CLI::App*> all = subcommands(app);
   std::erase_if(all, [](const CLI::App* command) { return subcommands(*command).empty(); });
@@ -68,7 +68,7 @@ std::vector<std::string> names_of(const std::vector<CompletedKey>& keys) {
   return names;
 }
 
-// The values of an option that takes one of a few, as its help text lists them: TEXT:{a,b}.
+// The values of an option with a few choices, as its help text lists them: TEXT:{a,b}.
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{'), end = type.find('}');
@@ -105,7 +105,7 @@ std::string bash(const CLI::App& app) {
   out << "_lockstep() {\n"
          "  local line=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i=2\n"
          "  COMPREPLY=()\n"
-         "  if [ \"${line[1]}\" = launch ]; then\n"  // its command is a line of its own
+         "  if [ \"${line[1]}\" = launch ]; then\n"  // its command is a separate line
          "    while [ \"$i\" -lt \"$at\" ] && [ \"${line[i]}\" != -- ]; do i=$((i+1)); done\n"
          "    if [ \"$i\" -lt \"$at\" ]; then\n"
          "      line=(\"${line[@]:i+1}\") at=$((at-i-1))\n"
@@ -140,7 +140,7 @@ std::string bash(const CLI::App& app) {
   for (const CompletedOption& option : options_with_choices(app))
     out << "    \"" << option.command << " " << option.name << "\") _lockstep_words \""
         << words(option.choices) << "\"; return ;;\n";
-  // A key may follow, too: where there is no such folder.
+  // A key may follow, too, if there is no such folder.
   out << "    train\\ --resume) _lockstep_words auto; _lockstep_folders\n"
          "      [ \"${#COMPREPLY[@]}\" -gt 0 ] && return ;;\n"
          "  esac\n"
@@ -181,9 +181,9 @@ std::string bash(const CLI::App& app) {
   return out.str();
 }
 
-// Bash's script, which zsh understands after bashcompinit. Sourced, the script ends there; a file
-// of that first line in a folder of completions is run as a function when Tab is first pressed, and
-// has to answer then, too.
+// Bash's script, which zsh runs after bashcompinit. A sourced script ends there. A file with this
+// first line in a folder of completions runs as a function when Tab is first pressed, and must
+// complete then, too.
 std::string zsh(const CLI::App& app) {
   return "#compdef lockstep\nautoload -U +X bashcompinit && bashcompinit\n" + bash(app) +
          "[ \"${funcstack[1]}\" != _lockstep ] || _bash_complete -o filenames -F _lockstep\n";

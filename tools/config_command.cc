@@ -14,7 +14,7 @@ namespace lockstep {
 
 namespace {
 
-// The key of any task that is `word`, in whatever case; "" if there is none.
+// The key of any task with the name `word`, in any case; "" if there is none.
 std::string key_like(const std::string& word) {
   std::string capitals = word;
   for (char& letter : capitals)

@@ -20,7 +20,7 @@ namespace lockstep {
 // Keys on a command line, in the form of read_words().
 class KeyWords {
  public:
-  // Adds the flags of a step's keys, and lets `command` take extra words.
+  // Adds the flags of a step's keys, and lets `command` accept extra words.
   explicit KeyWords(CLI::App& command);
 
   // After parsing: KEY VALUE .., the words that are no options. They bypass CLI11, which would
@@ -40,7 +40,7 @@ class KeyWords {
   std::deque<Flag> flags_;  // options refer to them
 };
 
-// Runs with a Comm to the other processes, or null; on failure tells the others why.
+// Runs with a Comm to the other processes, or null. After a failure the others get the reason.
 int over_processes(const std::function<int(Comm*)>& run);
 
 }  // namespace lockstep

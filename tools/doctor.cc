@@ -49,7 +49,7 @@ int diagnose() {
       << "GPU build  "
       << (gpu ? "yes: kernels for compute capability 8.0 and later"
               : "no: CPU kernels only (graphs for GPUs can be built and read); `make build` adds "
-                "GPU kernels where CUDA's nvcc is")
+                "GPU kernels if CUDA's nvcc is installed")
       << "\n"
       << "GPUs       " << gpus << (gpu && gpus == 0 ? ": " + why_no_gpu_here() : "") << "\n";
   for (const GpuLibrary& library : gpu_libraries())
@@ -73,7 +73,7 @@ void add_doctor(CLI::App& app, Command& chosen) {
   auto properties = std::make_shared<bool>(false);
   command->add_flag("--device-properties", *properties,
                     "print the first GPU's properties as JSON, for `lockstep plan --gpu FILE` on "
-                    "machines without one");
+                    "machines without a GPU");
   command->footer("Example:  lockstep doctor");
   command->callback([properties, &chosen] {
     chosen = diagnose;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files that are read from the run's folder, or that the run would miss.
+// Files of the run's folder that the export reads, or that the run needs.
 std::vector<std::string> files_kept(const std::string& weights, const std::string& step) {
   const std::string folder = fs::path(step).parent_path().string();
   const std::string checkpoint = checkpoint_in(folder);
@@ -33,13 +33,14 @@ std::vector<std::string> files_kept(const std::string& weights, const std::strin
   return files;
 }
 
-// The remedy where a run's newest checkpoint is not there.
+// The remedy if a run's newest checkpoint is missing.
 std::string offer_for_export(const std::string& folder) {
   const std::string previous = previous_of(checkpoint_in(folder));
   const std::string offer =
       offer_of_previous(folder, "use it with:  lockstep export " + shell_word(previous));
-  return !offer.empty() ? offer
-                        : "; a run writes one every TRAIN.SNAPSHOT_ITERS iterations and at the end";
+  return !offer.empty()
+             ? offer
+             : "; a run writes a checkpoint every TRAIN.SNAPSHOT_ITERS iterations and at the end";
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fuzzes every reader, or those named, for so many seconds each, as many at once as there are cores:
-# tools/fuzz.sh SECONDS [TARGET...]. What breaks one lands in build/fuzz/broken/TARGET, what was worth
-# keeping in build/fuzz/corpus/TARGET, where the next call goes on. Exit code 1: something broke.
+# Fuzzes every reader, or the named readers, for SECONDS each, with a job for each core: tools/fuzz.sh SECONDS
+# [TARGET...]. Inputs that break a reader go to build/fuzz/broken/TARGET, useful inputs to build/fuzz/corpus/TARGET,
+# where the next call continues. Exit code 1: an input broke a reader.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?tools/fuzz.sh SECONDS [TARGET...]}
 shift
 tools/build.sh fuzz
-jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
+jobs=$(nproc)  # before OMP_NUM_THREADS is set, which nproc would print
 work=$PWD/build/fuzz programs=$PWD/build/fuzz/tests/fuzz
 mkdir -p "$work/seeds" "$work/corpus" "$work/broken" "$work/log"
 "$programs/fuzz_seeds" "$work/seeds" > "$work/targets.txt"
-# Every operator by itself, where the release build is there to write them.
+# Adds every operator by itself, if the release build can write the cases.
 cases=build/release/tests/operators_test
 if [ -x "$cases" ] && [ ! -d "$work/cases" ]; then
   LOCKSTEP_CASE_DIR=$work/cases "$cases" --gtest_brief=1 > /dev/null || true
@@ -21,8 +21,8 @@ if [ -x "$cases" ] && [ ! -d "$work/cases" ]; then
   done
 fi
 
-# A report of one line. After each input that breaks the reader the rest of the time is used, too, but
-# ten are enough. Models may ask for no more memory than LOCKSTEP_MEMORY says.
+# Prints a report of one line. After an input that breaks the reader, fuzzing goes on for the rest of the time, up to
+# ten such inputs. Models get no more memory than LOCKSTEP_MEMORY.
 fuzz_one() {
   local target=$2 longest=$3 end=$((SECONDS + $1)) start=$SECONDS runs=0 broken=0 left
   local log=$work/log/$target.txt found=tests/fuzz/found/$target

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockstep infer: looks at pictures with a trained network, and classifies them or finds objects;
-// continues texts.
+// lockstep infer: classifies pictures, finds objects in them, or continues texts, with a trained
+// network.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -52,10 +52,11 @@ void add_infer(CLI::App& app, Command& chosen) {
       "--out", options->out,
       "folder to write to: predictions.json with every class's score for each "
       "picture, or each text; of a detector each picture with boxes, as PNG, and its JSON");
-  command->add_option("--threshold", options->threshold, "detectors: the least score of an object")
+  command
+      ->add_option("--threshold", options->threshold, "detectors: the smallest score of an object")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command->add_option("--length", options->length, "language models: the characters to write")
+  command->add_option("--length", options->length, "language models: number of characters to write")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command
@@ -64,19 +65,19 @@ void add_infer(CLI::App& app, Command& chosen) {
                    "likeliest")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "language models: another seed, another text")
+  command->add_option("--seed", options->seed, "language models: seed of the random draws")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
   command->footer(
       "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
       "          lockstep infer configs/detection/scenes_faster_rcnn_fpn.yaml photos --out seen\n"
       "          lockstep infer configs/text/docs_lstm.yaml prompt.txt --length 200\n"
-      "Pictures are prepared in the same way as the held-out ones in training.");
+      "Pictures are prepared like the held-out pictures in training.");
   command->callback([options, command, &chosen] {
     for (const TaskKind& kind : task_kinds())
       for (const std::string& some : kind.infer_options)
         if (command->count(some) > 0) options->given.push_back(some);
-    // A range does not hold NaN off.
+    // A range check lets NaN pass.
     check(!std::isnan(options->threshold), "--threshold is nan, should be from 0 to 1");
     check(!std::isnan(options->temperature), "--temperature is nan, should be from 0 to 100");
     chosen = [options] { return infer(*options); };

@@ -14,7 +14,7 @@ namespace lockstep {
 
 namespace {
 
-// Tells users whether the file holds values or only zeros.
+// Says if the file has values or only zeros.
 std::string state_of(const LoadedModel& source) {
   if (source.model.states.empty()) return "";
   return source.initialised ? "state    as stored in the file\n"
@@ -22,7 +22,7 @@ std::string state_of(const LoadedModel& source) {
                               "values from the seed\n";
 }
 
-// Lines with a # are comments where a plan is read back.
+// Lines with a # are comments when a plan is read back.
 std::string buckets_of(const TrainingModel& model) {
   std::string text;
   for (const std::string& line : packing_summary(model)) text += "# " + line + "\n";

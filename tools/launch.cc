@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 struct LaunchOptions {
   int processes = 2;
-  std::optional<int> timeout;  // seconds; none: as LOCKSTEP_TIMEOUT says, or the usual
+  std::optional<int> timeout;  // seconds; none: LOCKSTEP_TIMEOUT, or the default
   std::vector<std::string> command;
 };
 
@@ -41,12 +41,13 @@ struct Meeting {
   std::string token;
 };
 
-// A name that no other launch on this host has, in any container.
+// A name that is unique on this host, in all containers.
 std::string name_of_job() {
   return join("launch-", getpid(), "-", Clock::now().time_since_epoch().count());
 }
 
-// A port that was free a moment ago, for other programs; Lockstep's own ranks meet without a port.
+// A port that was free a moment ago. It is for other programs; Lockstep's own ranks meet without a
+// port.
 int free_port() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -98,7 +99,7 @@ class Child {
   }
   Child(const Child&) = delete;
 
-  int output() const { return output_; }  // -1: it has ended
+  int output() const { return output_; }  // -1 after its end
   bool running() const { return running_; }
   int exit_code() const { return exit_code_; }
 
@@ -154,7 +155,7 @@ class Child {
     for (const std::string& word : options.command)
       words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    // "lockstep" means this binary, wherever it was called from.
+    // "lockstep" runs this binary, in any folder.
     if (options.command[0] == "lockstep") execv("/proc/self/exe", words.data());
     execvp(words[0], words.data());
     std::cerr << "cannot run " << printable(words[0]) << ": " << std::strerror(errno) << std::endl;
@@ -186,7 +187,8 @@ int launch(LaunchOptions options) {
   listen();
   hold_signals(SIG_UNBLOCK);
   int code = 0;
-  // The other processes notice a failed one themselves and report it; if not, they are ended.
+  // The other processes notice a failed process and report it. Processes that do not end are
+  // killed.
   auto deadline = Clock::time_point::max();
   for (bool any = true; any;) {
     std::vector<pollfd> outputs;
@@ -224,11 +226,10 @@ void add_launch(CLI::App& app, Command& chosen) {
   command
       ->add_option(
           "--timeout", options->timeout,
-          "seconds that a process waits for another one before it ends with an error that names "
-          "it; default: LOCKSTEP_TIMEOUT, or 60")
+          "seconds that a process waits for another process before it ends with an error about the "
+          "other process; default: LOCKSTEP_TIMEOUT, or 60")
       ->check(CLI::Range(1, kMostPatience));
-  // After the program, every word is taken literally: an option with many values would split "[0,
-  // 2]".
+  // After the program every word is literal: an option with many values would split "[0, 2]".
   auto program = std::make_shared<std::string>();
   command->add_option("command", *program, "the command, after --")->required();
   command->prefix_command();
@@ -236,11 +237,12 @@ void add_launch(CLI::App& app, Command& chosen) {
       "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
       "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; on one host\n"
       "Lockstep needs no port. For several hosts use torchrun, mpirun or srun, or set these\n"
-      "variables by hand, with the same LOCKSTEP_TOKEN everywhere. The exit code is that of the\n"
-      "first process to fail. Ctrl-C and SIGTERM are forwarded.");
+      "variables by hand, with the same LOCKSTEP_TOKEN everywhere. The exit code is the code of\n"
+      "the first process to fail. Ctrl-C and SIGTERM are forwarded.");
   command->callback([options, program, command, &chosen] {
     std::vector<std::string> words = command->remaining();
-    if (!words.empty() && words[0] == "--") words.erase(words.begin());  // the one before it
+    if (!words.empty() && words[0] == "--")
+      words.erase(words.begin());  // the -- before the command
     words.insert(words.begin(), *program);
     options->command = words;
     chosen = [options] { return launch(*options); };

@@ -29,8 +29,8 @@ namespace {
 
 using namespace lockstep;
 
-// A thread's own heap takes 64 MiB of address space at its first allocation. Where `ulimit -v`
-// limits that space, this would take what another thread has just been told is free.
+// A thread's own heap takes 64 MiB of address space at its first allocation. Under `ulimit -v` a
+// heap could take space that another thread has just found free.
 void share_one_heap_below_a_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
@@ -47,7 +47,7 @@ void spell_out_help(std::vector<std::string>& words) {
   words.emplace_back("--help");
 }
 
-// The words that name a subcommand, whose own subcommands may follow. The parser itself would only
+// Checks the words that name a subcommand, and the words after them. The parser itself would only
 // say that a subcommand is required.
 void check_commands(const CLI::App& app, const std::string& name,
                     std::span<const std::string> words, bool asks_help) {
@@ -73,8 +73,8 @@ void check_commands(const CLI::App& app, const std::string& name,
        near.empty() ? "; " + name + " --help lists them" : "");
 }
 
-// The parser's words about what was not expected or is missing; a misspelt option is both, and gets
-// the one that may have been meant.
+// The parser's text about an unexpected or missing word. A misspelt option is both, and gets the
+// nearest option.
 std::string words_of(const CLI::ParseError& error, const CLI::App& command,
                      const std::vector<std::string>& words) {
   const std::string said = error.what();
@@ -96,7 +96,7 @@ std::string words_of(const CLI::ParseError& error, const CLI::App& command,
   return said;
 }
 
-// One line, as for every other error.
+// Prints one line, like every other error.
 int refuse(const CLI::App& app, const CLI::ParseError& error,
            const std::vector<std::string>& words) {
   std::string name = "lockstep";

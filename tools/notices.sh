@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# notices.sh TO FILE...: what has to lie beside a copy of Lockstep that is passed on. TO gets LICENSE and NOTICE,
-# TO/libraries the copyright file of the package of each FILE, a library or a header. Files of no package:
-# PACKAGE=COPYRIGHT_FILE. Texts that these files refer to (Debian keeps them once) are in TO/libraries/common-licenses.
+# notices.sh TO FILE...: collects the texts that must accompany a copy of Lockstep. TO gets LICENSE and NOTICE,
+# TO/libraries gets the copyright file of the package of each FILE, a library or a header. For a file of no package:
+# PACKAGE=COPYRIGHT_FILE. Texts that these files refer to (Debian keeps them once) go to TO/libraries/common-licenses.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 to=$1 missing=0
@@ -10,7 +10,7 @@ shift
 mkdir -p "$to/libraries"
 cp "$source/LICENSE" "$source/NOTICE" "$to/"
 
-# package_of FILE: dpkg may know it below /usr alone, where /lib leads.
+# package_of FILE: dpkg may list the file only below /usr, the target of /lib.
 package_of() {
   local file
   for file in "$1" "/usr$1" "$(realpath -m "$1")"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A Debian package of a build: tools/package.sh [BUILD [FOLDER]] puts build/release's into build/.
+# Makes a Debian package of a build: tools/package.sh [BUILD [FOLDER]]. The default is build/release, into build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release} folder=${2:-build}

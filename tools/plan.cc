@@ -24,7 +24,7 @@ struct PlanOptions {
   ModelRequest model;
   bool inference = false;
   bool why = false;
-  std::string gpu;  // plans for this one, whether it is here or not
+  std::string gpu;  // the GPU to plan for, present or not
 };
 
 // The declared shape with every symbol replaced by the batch size.
@@ -82,15 +82,15 @@ std::vector<KernelTable> kernels_of(const std::string& gpu, const std::vector<De
   for (const GpuLibrary& library : gpu_libraries())
     if (library.name == "cuDNN" && !library.found) {
       std::cout << "engines of convolutions: chosen on a GPU, with their workspaces; for an "
-                << properties.name << " cuDNN is not here to be asked (" << library.file << ")\n";
+                << properties.name << " cuDNN was not found (" << library.file << ")\n";
       return all_kernels();
     }
   std::cout << "engines of convolutions: cuDNN's for an " << properties.name << " ("
-            << properties.source << "); workspaces of those compiled at run time are not known\n";
+            << properties.source << "); workspaces of engines compiled at run time are not known\n";
   return kernels_planned_for(properties);
 }
 
-// Refuses a list of devices that is longer or shorter than the step's list of places.
+// Refuses a list of devices that is longer or shorter than the step's list.
 void check_devices(const TrainingModel& model, const std::vector<Device>& devices,
                    const std::string& source) {
   const int places = places_of(model), auxiliaries = places - model.replicas;
@@ -100,7 +100,7 @@ void check_devices(const TrainingModel& model, const std::vector<Device>& device
         auxiliaries > 0 ? join(" and ", auxiliaries, " auxiliary devices (--aux-devices)") : "",
         ", but there ",
         devices.size() == 1 ? "is 1 device" : join("are ", devices.size(), " devices"),
-        "; ask for --devices ", kind, model.replicas,
+        "; use --devices ", kind, model.replicas,
         auxiliaries > 0 ? join(" --aux-devices ", kind, auxiliaries) : "");
 }
 
@@ -144,13 +144,13 @@ void add_plan(CLI::App& app, Command& chosen) {
   auto settings = std::make_shared<KeyWords>(*command);
   command
       ->add_option("--batch", options->model.batch,
-                   "images of each replica; default: those of the configuration, or 32")
+                   "images of each replica; default: from the configuration, or 32")
       ->check(CLI::Range(int64_t{1}, kMostOfABatch));
   command->add_flag("--inference", options->inference,
                     "plan the inference graph instead of the step");
   command->add_option(
       "--gpu", options->gpu,
-      "with GPUs as devices: the GPU to choose engines for, which need not be here: "
+      "with GPUs as devices: the GPU to choose engines for, which need not be present: "
       "h200, h100, a100, or a file by `lockstep doctor --device-properties`");
   command->add_flag("--why", options->why,
                     "add a line for each step whose first kernel was refused, with the reason");

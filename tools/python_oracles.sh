@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# PyTorch with its torchrun and torchvision, Open MPI's mpirun, and a virtual environment with the engines that tests compare
-# against: the newest onnx, ONNX Runtime, safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested
-# with beside the distribution's 2.6. Tests find it at build/oracles and skip visibly where it is missing.
+# Installs the engines that tests compare with: PyTorch with torchrun, torchvision, Open MPI's mpirun, and a virtual
+# environment with the newest onnx, ONNX Runtime, safetensors and numpy. Also installs oneDNN 3, headers and library, to
+# test our calls beside the distribution's 2.6. Tests look in build/oracles and skip visibly if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests that need a sanitizer (the table is tests/sanitizers.md), built and run.
+# Builds and runs the tests that need a sanitizer (see the table in tests/sanitizers.md).
 # LOCKSTEP_DEADLINE, in seconds since 1970: a part that might end later on a slow machine is left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
+jobs=$(nproc)  # before OMP_NUM_THREADS is set, which nproc would print
 fits() {  # minutes on the slowest machine seen from an empty compiler cache, title
   local left=$(((${LOCKSTEP_DEADLINE:-4102444800} - $(date +%s)) / 60))
   [ "$1" -le "$left" ] && return

@@ -18,7 +18,7 @@ struct ScenesOptions {
   std::string out;
 };
 
-// The annotations come last: where they are, all pictures are.
+// Writes the annotations last: if they exist, all pictures exist.
 int write_scenes(const ScenesOptions& options) {
   const Scenes scenes(options.scenes);
   const Annotations& table = scenes.annotations();
@@ -41,7 +41,7 @@ void add_scenes(CLI::App& app, Command& chosen) {
       ->required()
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("--out", options->out, "folder for images/ and annotations.json")->required();
-  command->add_option("--seed", options->scenes.seed, "decides every pixel")
+  command->add_option("--seed", options->scenes.seed, "seed of every pixel")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
   command->add_flag("--val", options->scenes.held_out,

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what Lockstep needs to build and to run its tests, on Debian 12 and Ubuntu 24.04.
-# Idempotent: prints what is missing before it acts, prints one line when nothing is. `setup.sh first`
-# leaves out what only tests need; `setup.sh compilers` adds the newest compiler, for CI.
+# Installs the packages needed to build Lockstep and to run its tests, on Debian 12 and Ubuntu 24.04. Idempotent: prints
+# missing packages before it installs them, or one line if none is missing. `setup.sh first` leaves out packages for
+# tests; `setup.sh compilers` adds the newest compiler, for CI.
 set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build git ccache                  # tool chain
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
-  libgloo-dev libssl-dev                                 # messages between processes, proofs of who sends them
+  libgloo-dev libssl-dev                                 # messages between processes, proofs of their senders
   libjpeg-dev libpng-dev libwebp-dev                     # pictures
   libcairo2-dev fonts-dejavu-core                        # boxes and names drawn on pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
@@ -21,7 +21,7 @@ packages=(
   clang-tidy gdb                                         # tools/check_tidy.sh, tests of tools/gdb
 )
 [ "${1:-}" != compilers ] || packages+=(clang-19)           # tools/check_compilers.sh: the newest that Debian 12 has
-# Names that another release spells differently.
+# Names that differ in another release.
 [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = noble ] &&
   packages=("${packages[@]/libclang-rt-14-dev/libclang-rt-18-dev}")
 

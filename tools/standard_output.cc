@@ -14,7 +14,7 @@
 namespace lockstep {
 
 void keep_closed_streams_closed() {
-  // A new descriptor is the lowest free one, and this one refuses to be written to.
+  // A new descriptor is the lowest free number; this one refuses writes.
   for (int file = 0; file >= 0 && file <= STDERR_FILENO;) {
     file = open("/dev/null", O_RDONLY);
     if (file > STDERR_FILENO) close(file);
@@ -24,7 +24,7 @@ void keep_closed_streams_closed() {
 std::string trouble_with_output() {
   const bool written = std::cout.flush().good() && std::ferror(stdout) == 0;
   if (written) return "";
-  // The stream keeps no reason, but an empty line is refused for the same one.
+  // The stream keeps no reason, but an empty line is refused for the same reason.
   const bool refused = write(STDOUT_FILENO, "\n", 1) < 0;
   return join("cannot write to standard output",
               refused ? join(": ", std::strerror(errno)) : std::string(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of a command line, for what describes all of them: errors, manual, completion.
+// The subcommands of a command line, for texts about all of them: errors, manual, completion.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@ inline std::vector<const CLI::App*> subcommands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// A command without subcommands of its own, and the words that name it: "train", "bench conv".
+// A command without subcommands, and the words that name it: "train", "bench conv".
 struct NamedCommand {
   std::string words;
   const CLI::App* app;

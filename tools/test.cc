@@ -19,8 +19,8 @@ void add_test(CLI::App& app, Command& chosen) {
                       "a .safetensors file, instead of the newest run's checkpoint");
   command->add_option(
       "--out", options->out,
-      "folder to write scores.json to; of a detector also its results, which without "
-      "this go to OUTPUT_DIR/test/DATASETS/MODEL.TYPE");
+      "folder to write scores.json to, and a detector's results; default for a detector: "
+      "OUTPUT_DIR/test/DATASETS/MODEL.TYPE");
   command->footer(
       "Example:  lockstep test configs/lenet_digits.yaml --weights runs/latest/best.safetensors\n"
       "KEY VALUE pairs override the file.");

@@ -18,7 +18,7 @@ struct CommandLine : TrainOptions {
   std::string config;
 };
 
-// --resume may be followed by a folder or not; KEY VALUE pairs may follow either.
+// Takes the folder, file or "auto" after --resume out of the words. KEY VALUE pairs may follow.
 void take_resume_folder(std::vector<std::string>& words, CommandLine& options) {
   if (!options.resume.wanted || words.size() % 2 == 0) return;
   for (std::size_t i = 0; i < words.size(); i += 2) {  // the words in between are values
@@ -56,8 +56,8 @@ void add_train(CLI::App& app, Command& chosen) {
       "KEY VALUE pairs override the file. Every run has its own folder: OUTPUT_DIR (a\n"
       "detector's: OUTPUT_DIR/train/DATASETS/MODEL.TYPE), then the same with .2, .3, ..\n"
       "Ctrl-C finishes the step and saves. For several processes, start the\n"
-      "command with `lockstep launch`, torchrun, mpirun or srun; --devices are those of each\n"
-      "process.");
+      "command with `lockstep launch`, torchrun, mpirun or srun; --devices names the devices\n"
+      "of each process.");
   command->callback([options, settings, &chosen] {
     std::vector<std::string> overrides = settings->words();
     take_resume_folder(overrides, *options);

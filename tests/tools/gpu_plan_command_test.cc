@@ -34,7 +34,7 @@ TEST(GpuPlanCommand, SaysWhereEnginesComeFrom) {
   ASSERT_EQ(h200.exit_code, 0) << h200.err;
   ASSERT_EQ(a100.exit_code, 0) << a100.err;
   if (!cudnn_is_there()) {
-    EXPECT_NE(h200.out.find("cuDNN is not here to be asked (libcudnn.so.9)"), std::string::npos);
+    EXPECT_NE(h200.out.find("cuDNN was not found (libcudnn.so.9)"), std::string::npos);
     EXPECT_EQ(lines_with(h200.out, "cudnn, engine chosen on a device"), 5) << h200.out;
     return;
   }

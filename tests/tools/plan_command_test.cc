@@ -42,7 +42,7 @@ TEST_F(PlanCommand, BuildInspectAndPlanWorkTogether) {
     expect_refused(run_lockstep({"plan", step, "--devices", std::string("cpu*") + devices}),
                    {"has 8 replicas, but there are ", devices, " devices"});
   expect_refused(run_lockstep({"plan", step, "--devices", "cpu"}),
-                 {"has 8 replicas, but there is 1 device; ask for --devices cpu*8"});
+                 {"has 8 replicas, but there is 1 device; use --devices cpu*8"});
   expect_refused(run_lockstep({"build", "lenet", "-o", ""}), {"-o is empty"});
 }
 

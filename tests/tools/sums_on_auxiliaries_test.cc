@@ -97,7 +97,7 @@ TEST_F(SumsOnAuxiliaries, AreInTheFileAndThePlan) {
   expect_refused(
       run_lockstep({"plan", step, "--devices", "cpu*3"}),
       {"has 3 replicas and 2 auxiliary devices (--aux-devices), but there are 3 devices; "
-       "ask for --devices cpu*3 --aux-devices cpu*2"});
+       "use --devices cpu*3 --aux-devices cpu*2"});
 
   const auto refused = [&](const std::string& devices, const std::string& auxiliaries,
                            const std::string& spec, const std::vector<std::string>& parts) {

@@ -20,7 +20,7 @@ struct Recorded {
   double seconds;
 };
 
-// The JSON library's own errors are for its users.
+// Reads a field. Errors name the field; the JSON library's own errors are no help to users.
 template <class T>
 T field(const nlohmann::json& json, const char* name) {
   check(json.contains(name), "it has no \"", name, "\"");

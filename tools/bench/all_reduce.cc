@@ -45,14 +45,14 @@ TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
   TrainingModel all = replicate(one, replicas, "cpu");
   all.step = expand(std::move(all.step), options);
   for (Binding& update : all.updates) {
-    // Takes the sum before its renaming copy, so that it can be in the state's memory.
+    // Takes the sum before its renaming copy, so that the sum can be in the state's memory.
     const Node maker = *all.step.producer(all.step.at(update.value));
     if (maker.type() == "Identity") update.value = all.step.name(maker.inputs()[0]);
   }
   return all;
 }
 
-// Copies as many bytes as all replicas hold, on all cores.
+// Copies the bytes of all replicas, on all cores.
 class MemoryCopy {
  public:
   MemoryCopy(int replicas, std::size_t bytes) : workers_(cpu_cores(), 1) {
@@ -96,7 +96,7 @@ std::vector<Row> rows_of(const std::vector<std::string>& names,
   return rows;
 }
 
-// Sessions that each run one algorithm; adds the functions that run them to `candidates`.
+// Sessions that run one algorithm each; adds the functions that run them to `candidates`.
 struct Sums {
   std::deque<TrainingModel> models;
   std::deque<Session> sessions;
@@ -152,8 +152,8 @@ int over_processes(const AllReduceBench& options, Comm& comm, int64_t count) {
   return 0;
 }
 
-// Sums over replicas, compared with copying memory; with several processes (lockstep launch), over
-// processes, compared with Gloo's own ring.
+// Compares sums over replicas with copying memory. With several processes (lockstep launch),
+// compares sums over processes with Gloo's own ring.
 int bench_all_reduce(const AllReduceBench& options) {
   check(options.megabytes >= 0.001 && options.megabytes <= 100000, "--megabytes is ",
         options.megabytes, ", should be from 0.001 to 100000");

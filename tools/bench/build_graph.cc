@@ -36,7 +36,8 @@ Built build(const ModelFn& model, int replicas) {
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-// The network on more and more replicas; the median of three runs (one for 1,024 replicas).
+// Builds the network on more and more replicas; the median of three runs (one run above 64
+// replicas).
 int bench_build_graph(const BuildGraphBench& options) {
   ClassifierOptions of_mlp;
   of_mlp.hidden.assign(249, 16);

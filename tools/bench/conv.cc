@@ -38,7 +38,7 @@ struct ConvBench {
 const std::map<std::string, ConvPass> kPasses{
     {"forward", ConvPass::forward}, {"grad_x", ConvPass::grad_x}, {"grad_w", ConvPass::grad_w}};
 
-// "amx-windows" for "AMX, windows".
+// The option's word for an implementation: "amx-windows" for "AMX, windows".
 std::string option_of(const ConvImplementation& implementation) {
   std::string word;
   for (const char letter : implementation.candidate.name)
@@ -63,7 +63,7 @@ void limit_instructions(const std::string& isa) {
   limit_onednn(most);
 }
 
-// Tables whose convolutions have one implementation.
+// Tables in which convolutions have one implementation.
 std::vector<KernelTable> kernels_with(const std::string& name) {
   std::vector<KernelEntry> entries = cpu_kernel_entries();
   std::erase_if(entries, [&](KernelEntry& entry) {
@@ -78,14 +78,14 @@ std::vector<KernelTable> kernels_with(const std::string& name) {
 
 struct MeasuredConv {
   std::string name;
-  std::string refusal = {};    // why it does not compute the convolution; "": measured
-  std::string algorithm = {};  // as plans print it
-  double seconds = 0;          // of the kernel alone, the median
-  double operations = 0;       // as convolutions are defined
+  std::string refusal = {};    // the reason why it does not compute the convolution; "" if measured
+  std::string algorithm = {};  // as printed in plans
+  double seconds = 0;          // median of the kernel alone
+  double operations = 0;       // by the definition of convolutions
   double error = 0;
 };
 
-// A graph of the one convolution, whose operands are cast to its type before.
+// A graph of one convolution; its operands are cast to its type first.
 class ConvGraph {
  public:
   explicit ConvGraph(const ConvCase& of) : case_(of) {
@@ -107,7 +107,7 @@ class ConvGraph {
     }
   }
 
-  // With row-major tensors.
+  // The kernel request with row-major tensors.
   KernelRequest request() const {
     const auto desc = [&](Value value) {
       return TensorDesc{graph_.dtype(value), to_dims(graph_.shape(value))};
@@ -255,7 +255,7 @@ int bench_conv(ConvBench bench) {
   check(std::ranges::any_of(all, [](const auto& each) { return each.refusal.empty(); }),
         "no implementation takes --shape ", bench.shape.shape, ":", refusals);
   const Device cpu{DeviceKind::cpu, 0};
-  // Only the product counts, so the sweep over memory is short.
+  // Only the product is used, so the sweep over memory is short.
   const RateSizes sizes{.side = rate_sizes(cpu.kind).side, .sweep = 1};
   const double peak =
       measure_rates(cpu, of.type, sizes, all_kernels(), {.threads = bench.threads}).operations;
@@ -271,7 +271,7 @@ int bench_conv(ConvBench bench) {
 void add_bench_conv(CLI::App& bench, Command& chosen) {
   auto options = std::make_shared<ConvBench>();
   CLI::App* command = bench.add_subcommand(
-      "conv", "one convolution on the CPU, by each implementation that takes it");
+      "conv", "one convolution on the CPU, by each implementation that accepts it");
   command
       ->add_option("--shape", options->shape.shape,
                    "images x channels x height x width, the result's channels, the window")
@@ -288,13 +288,13 @@ void add_bench_conv(CLI::App& bench, Command& chosen) {
       ->check(CLI::IsMember(kPasses));
   command->add_option("--precision", options->precision, "float32, bfloat16 or float16")
       ->capture_default_str();
-  command->add_option("--implementation", options->implementation, "this one only")
+  command->add_option("--implementation", options->implementation, "only this implementation")
       ->check(CLI::IsMember(implementation_options()));
   command
       ->add_option("--isa", options->isa,
-                   "no wider vectors than these, for kernels that have a choice and for oneDNN")
+                   "widest vectors for kernels that have a choice and for oneDNN")
       ->check(CLI::IsMember(kInstructions));
-  command->add_option("--threads", options->threads, "0: as many as cores")
+  command->add_option("--threads", options->threads, "threads; 0: one for each core")
       ->check(CLI::Range(0, 1024));
   command->add_option("--runs", options->runs, "timed runs, of which the median is printed")
       ->capture_default_str()

@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// The numbers between the signs of `pattern`, in which each # stands for one.
+// The numbers in a text of the form `pattern`, in which each # stands for a number.
 std::vector<int64_t> numbers_in(const std::string& text, const std::string& pattern) {
   std::vector<int64_t> numbers;
   const char *at = text.data(), *const end = at + text.size();
@@ -93,7 +93,7 @@ class Reference {
   static int64_t seen(const ConvAxis& axis, int64_t result, int64_t tap) {
     return result * axis.step - axis.pad + tap * axis.hole;
   }
-  // The result whose window sees a pixel of the image by this tap; -1: none.
+  // The result with a window that covers a pixel of the image by this tap; -1 if there is none.
   static int64_t seeing(const ConvAxis& axis, int64_t image, int64_t tap) {
     const int64_t place = image + axis.pad - tap * axis.hole;
     if (place < 0 || place % axis.step != 0 || place / axis.step >= axis.result) return -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One convolution of images, its operands, and what its passes should make of them.
+// One convolution of images, its operands, and the exact results of its passes.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct ConvShapeOptions {
   std::string shape = "16x64x56x56,64,3";
   int64_t step = 1, hole = 1, pad = -1, group = 1;
 };
-// Throws for text that is no such shape, and for windows that do not fit.
+// Throws for a text of another form, and for windows that do not fit.
 ConvCase conv_case(const ConvShapeOptions& options);
 
 // Operands of the case, drawn in float32 and rounded to its type.
@@ -39,8 +39,8 @@ struct ConvOperands {
 };
 ConvOperands draw_operands(const ConvCase& of);
 
-// The relative error of a result against sums in float64: the root of the mean squared error, of
-// some hundred elements that are spread over the result.
+// The relative error of a result against sums in float64: the root of the mean squared error, over
+// some hundred elements spread over the result.
 double error_of(const ConvCase& of, const ConvOperands& operands, const float* result);
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ std::optional<double> seconds_between_cores() {
   const std::vector<int> cores = usable_cores();
   if (cores.size() < 2) return std::nullopt;
   alignas(64) std::atomic<int> turn{0};
-  // Waits for its turn and gives it back, so many times.
+  // Waits for its turn and passes the turn on, `rounds` times.
   const auto play = [&turn](int first_turn, int rounds) {
     for (int mine = first_turn; mine < first_turn + 2 * rounds; mine += 2) {
       while (turn.load(std::memory_order_acquire) != mine) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of detectors at 800 x 1344 on one thread: what their kernels take, without the
-// copies of feeds and fetches.
+// Times the operators of detectors at 800 x 1344 on one thread: the kernels, without the copies of
+// feeds and fetches.
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -78,7 +78,7 @@ Literal uniform_literal(const Dims& dims, uint64_t stream) {
 }
 
 // `count` boxes of 16 to 512 pixels spread over the input. benchmarks/compare_torchvision.py makes
-// the same: numbers that a formula spreads evenly.
+// equal boxes: a formula spreads the numbers evenly.
 std::vector<float> spread_boxes(int64_t count) {
   std::vector<float> boxes;
   for (int64_t i = 0; i < count; ++i) {
@@ -107,7 +107,7 @@ double best_scores() {
   return probe.median_milliseconds({best.outputs()[0], best.outputs()[1]});
 }
 
-// Three anchors a cell of the levels of strides 4 to 64, and 50 objects.
+// Three anchors a cell of levels with strides 4 to 64, and 50 objects.
 double anchor_targets() {
   constexpr int64_t kObjects = 50;
   DetectionProbe probe;
@@ -140,7 +140,7 @@ double anchor_targets() {
   return probe.median_milliseconds(results);
 }
 
-// Boxes as an RPN proposes them, several to each of the places that spread_boxes() chooses.
+// Boxes like the proposals of an RPN: several around each box of spread_boxes().
 std::vector<float> proposed_boxes(int64_t count) {
   const std::vector<float> places = spread_boxes(count / 8);
   PhiloxSequence random(1, 3);
@@ -185,7 +185,7 @@ double detection_results_of_rois() {
   return probe.median_milliseconds({found.boxes, found.scores, found.classes, found.count});
 }
 
-// 1,024 RoIs of 256 channels from the levels of strides 4 to 32.
+// 1,024 RoIs of 256 channels from levels with strides 4 to 32.
 struct PooledLevels {
   DetectionProbe probe;
   std::vector<Value> features;
@@ -231,7 +231,7 @@ double pooled_backward() {
 
 struct DetectionRow {
   const char* name;
-  double most;  // milliseconds it should stay below; 0: compare_torchvision.py measures the bound
+  double most;  // bound in milliseconds; 0: compare_torchvision.py measures the bound
   double (*milliseconds)();
 };
 

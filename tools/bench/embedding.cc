@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a network with a large embedding, whose gradient is summed as a whole or by its rows.
+// Steps of a network with a large embedding. The embedding's gradient is summed as a whole or by
+// rows.
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -33,7 +34,7 @@ struct EmbeddingBench {
 
 constexpr int64_t kShare = 32, kTokens = 32, kDimensions = 64, kClasses = 10;
 
-// The mean of an example's words is classified.
+// Classifies the mean of an example's words.
 ModelFn mean_of_words(int64_t words) {
   return [words](Net& net) {
     const Value data = net.input("data", {DType::int64, {"N", kTokens}});

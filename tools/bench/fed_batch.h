@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made-up batch in the host's memory, which travels to the devices at every step.
+// A made-up batch in the host's memory, which is copied to the devices at every step.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace lockstep {
 
 class FedBatch {
  public:
-  // Of that many rows over all replicas, for all inputs of the role of data.
+  // Makes `rows` rows over all replicas, for all inputs with the role of data.
   FedBatch(const TrainingModel& model, int64_t rows, int64_t classes);
-  // `feeds` refer to it.
+  // `feeds` refer to this batch afterwards.
   void set(Feeds& feeds) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several functions timed in turns, so that disturbances affect all alike.
+// Times several functions in turns, so that disturbances affect all equally.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// The median time of `runs` calls of each, after one that touches pages and buffers.
+// The median time of `runs` calls of each function, after a call that touches pages and buffers.
 std::vector<double> median_seconds(int runs, const std::vector<std::function<void()>>& candidates);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that several benchmarks take.
+// Options of several benchmarks.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -25,7 +25,7 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Every tenth value is read again much later, so that values cannot all share one place.
+// Every tenth value is read again much later, so that values cannot all share memory.
 TrainingModel chain_of(int nodes) {
   TrainingModel model(all_ops());
   Graph& graph = model.inference;

@@ -43,7 +43,7 @@ std::vector<KindOfKernel> kinds_of(const Plan& plan, const Profile& profile) {
   return kinds;
 }
 
-// A number of this width; blank where there is nothing to tell.
+// A number of this width; blank if there is none.
 std::string column(double value, int width, int digits) {
   std::ostringstream out;
   if (value > 0)

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Classes for int64, bytes for uint8, else floats in -1..1.
+// Draws classes for int64, bytes for uint8, otherwise floats in -1..1.
 Literal random_rows(DType dtype, const Dims& dims, int64_t classes, PhiloxSequence& random);
 
 }  // namespace lockstep

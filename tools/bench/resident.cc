@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch that is loaded once against the same minibatches fed from the host at every step.
+// Compares a batch that is loaded once with minibatches that the host feeds at every step.
 #include <algorithm>
 #include <cstring>
 #include <iomanip>
@@ -66,7 +66,8 @@ HostBatch random_batch(const TrainingModel& model, int64_t rows) {
   return {of("data"), of("label")};
 }
 
-// Minibatch after minibatch, so that feeding one reads consecutive rows on any number of replicas.
+// Arranges rows minibatch after minibatch, so that a feed reads consecutive rows on any number of
+// replicas.
 Literal by_minibatch(const Literal& batch, const ResidentLoad& load) {
   Dims dims = batch.dims();
   dims[0] = load.loaded;
@@ -86,7 +87,7 @@ struct Measured {
   ResidentLoad load;
   std::size_t bytes = 0;
   double resident = 0, fed = 0;  // seconds of an epoch, medians
-  double feeding = 0;            // of those, at the speed of copying what is fed
+  double feeding = 0;            // part of `fed`, at the speed of copying the feeds
 };
 
 double median_of(std::vector<double> values) {
@@ -141,7 +142,7 @@ Measured measure(const std::string& network, const ResidentBench& options) {
   feed_and_step(0, 0);
   std::vector<double> held, fed, copied_only;  // seconds of each epoch
   uint64_t number = 1;
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {  // in turn, for a busy machine
+  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {  // in turns, for a busy machine
     auto start = std::chrono::steady_clock::now();
     const uint64_t next = resident.sweep({1, kSeed, epoch, number});
     held.push_back(seconds_since(start));

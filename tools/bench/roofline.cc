@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRuns = 5;
 
-// The fastest run of the one operator `type` on `operands`, which are cast to `dtype` before.
+// The fastest run of one operator `type` on `operands`, which are cast to `dtype` first.
 double fastest_seconds(const char* type, const std::vector<Literal>& operands, DType dtype,
                        const Device& device, const std::vector<KernelTable>& kernels,
                        const CompileOptions& options) {
@@ -30,7 +30,7 @@ double fastest_seconds(const char* type, const std::vector<Literal>& operands, D
     dims.push_back(operand.dims());
     tensors.push_back(view_of(operand));
     const Value fed = graph.input(feeds.back(), operand.type());
-    // Never what is fed itself: a GPU's step would wait for it to arrive.
+    // Never the feed itself: a GPU's step would wait for the feed to arrive.
     const Value there = graph.add_value({.type = "Abs", .inputs = {fed}}, "there");
     inputs.push_back(operand.dtype() == dtype ? there : cast(graph, there, dtype));
   }
@@ -65,8 +65,8 @@ double taps_of(const Plan& plan, int filter) {
   return elements_of(plan, filter) / static_cast<double>(dims_of(plan, filter)[0]);
 }
 
-// x [steps, batch, ..] or [batch, steps, ..], and weights of each direction. A gradient has a
-// product for each operand of a forward one; the first of a network needs none for x.
+// x is [steps, batch, ..] or [batch, steps, ..], with weights of each direction. A gradient has a
+// product for each operand of a forward product. The first layer of a network needs none for x.
 double operations_of_recurrence(const Plan& plan, const PlanStep& step) {
   const Dims& x = dims_of(plan, step.in[0]);
   const double rows = 2 * static_cast<double>(x[0] * x[1]);
@@ -84,7 +84,7 @@ RateSizes rate_sizes(DeviceKind kind) {
 
 MachineRates measure_rates(const Device& device, DType dtype, const RateSizes& sizes,
                            const std::vector<KernelTable>& kernels, CompileOptions options) {
-  options.alias = false;  // in place, what is written need not be fetched
+  options.alias = false;  // in place, the target of the write would not be fetched
   PhiloxSequence random(1, 1);
   const Literal matrix = random_rows(DType::float32, {sizes.side, sizes.side}, 1, random);
   const Literal row = random_rows(DType::float32, {sizes.sweep}, 1, random);

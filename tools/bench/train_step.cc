@@ -29,8 +29,8 @@
 namespace lockstep {
 namespace {
 
-// Makes random images and labels states of the model, on its devices from the start, so that only
-// the step is timed, not its input. The learning rate stays a feed.
+// Makes random images and labels states of the model, on its devices from the start. Only the step
+// is timed, not its input. The learning rate stays a feed.
 StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t classes) {
   const int64_t share = batch / model.replicas;
   check(share * model.replicas == batch, "a batch of ", batch, " cannot be split equally over ",
@@ -200,15 +200,15 @@ void add_bench_train_step(CLI::App& bench, Command& chosen) {
   command
       ->add_option("--feed", options->feed,
                    "where the batch is: resident (on the devices), or copied from the host: ahead "
-                   "(beside the step before) or in_turn (when the step begins)")
+                   "(during the previous step) or in_turn (when the step begins)")
       ->capture_default_str()
       ->check(CLI::IsMember(kFeeds));
   command->add_flag("--profile", options->profile,
-                    "print the time by operator, of one device also its rates");
+                    "print the time by operator; for one device also its rates");
   add_json(*command, options->as_json);
   CLI::Option* against = command->add_option(
       "--against", *recorded,
-      "take the steps of this file again, which has a line of --json for each; fails if one has "
+      "repeat the steps of this file, a line of --json for each; fails if a step has "
       "become slower by more than a tenth");
   for (CLI::Option* option : command->get_options())
     if (option != against && option != steps && option != command->get_help_ptr())

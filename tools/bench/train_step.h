@@ -18,7 +18,7 @@ struct TrainStepBench {
   bool tf32 = false;
   bool exact = false;
   bool bytes = false;             // images as bytes, which the step normalises
-  std::string feed = "resident";  // or ahead, in_turn: see the option's text
+  std::string feed = "resident";  // or ahead, in_turn: see --feed
   bool profile = false;
   bool as_json = false;
 };
@@ -29,13 +29,13 @@ struct TrainStepTimes {
   int threads = 0;  // per replica
   double median = 0, fastest = 0, host = 0;
   double first = 0;            // from the start of the benchmark to the end of the first step
-  std::size_t most_bytes = 0;  // that the process has had in memory
+  std::size_t most_bytes = 0;  // peak memory of the process
 };
 // Prints the profile if the options ask for it.
 TrainStepTimes time_train_step(const TrainStepBench& options);
 
-// Takes the training steps of a file again, which has a line of `bench train-step --json` for each,
-// and prints how their times compare. 1 if a step has become slower by a tenth, and stays so.
+// Repeats the training steps of a file, a line of `bench train-step --json` for each, and compares
+// their times. Returns 1 if a step has become slower by a tenth, and stays slower.
 int bench_against(const std::string& file, const TrainStepBench& options);
 
 }  // namespace lockstep

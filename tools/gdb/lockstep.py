@@ -2,11 +2,11 @@
 """Printers of Lockstep's small types for gdb: gdb -x tools/gdb/lockstep.py PROGRAM
 
 Value prints as `value 7` or `none`; Dims as `[2,3]`; TensorDesc as in the library's own messages, `float32[2,3]/c16`.
-Dims is std::vector<int64_t>: only what is declared as Dims prints so, any other vector as usual.
+Dims is std::vector<int64_t>: only values declared as Dims print so, other vectors as usual.
 """
 import gdb
 
-MOST_DIMS = 64  # a vector of more is no shape: more likely its constructor has not run yet
+MOST_DIMS = 64  # a larger vector is no shape: probably its constructor has not run yet
 
 
 def text_of_dims(vector):
@@ -28,7 +28,7 @@ def name_of(enumerator):
 
 
 def text_of_layout(desc):
-    """As text_of_layout of runtime/tensor.h and text_of of runtime/layout/filter_tiles.h."""
+    """The texts of text_of_layout in runtime/tensor.h and of text_of in runtime/layout/filter_tiles.h."""
     layout = desc["layout"]
     form, size = name_of(layout["form_"]), int(layout["size_"])
     if form == "rows":
@@ -80,7 +80,7 @@ printer_of.name = "lockstep"  # for `info pretty-printer` and `disable pretty-pr
 
 
 def register(objects):
-    """The printers of one program or library, before libstdc++'s own, which know Dims as a vector."""
+    """The printers of one program or library, before libstdc++'s own, which print Dims as a vector."""
     if all(getattr(known, "name", "") != "lockstep" for known in objects.pretty_printers):
         objects.pretty_printers.insert(0, printer_of)
 

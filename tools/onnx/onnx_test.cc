@@ -54,7 +54,7 @@ double number_at(const Literal& literal, int64_t i) {
 }
 
 void compare(const Literal& ours, const Literal& expected, const std::string& name) {
-  // ONNX's files hold bfloat16 as uint16.
+  // ONNX's files store bfloat16 as uint16.
   supported(ours.dtype() != DType::bfloat16, "outputs of bfloat16 are not compared");
   check(ours.dtype() == expected.dtype() && ours.dims() == expected.dims(), "output '", name,
         "' is ", ours.type(), ", should be ", expected.type());
@@ -66,7 +66,7 @@ void compare(const Literal& ours, const Literal& expected, const std::string& na
   }
 }
 
-// input_0.pb, input_1.pb, ... for the graph's inputs in order.
+// Runs a data set; input_0.pb, input_1.pb, ... are the graph's inputs in order.
 void run_data_set(const Graph& graph, const fs::path& folder) {
   std::map<std::string, Literal> inputs;
   int position = 0;
@@ -82,14 +82,14 @@ void run_data_set(const Graph& graph, const fs::path& folder) {
   }
 }
 
-// The first operator that draws random numbers, which differ between engines, or "".
+// The first operator that draws random numbers, or "". Random numbers differ between engines.
 std::string random_operator(const Graph& graph) {
   for (int i = 0; i < graph.node_count(); ++i)
     if (graph.node(i).op()->random) return graph.node(i).type();
   return "";
 }
 
-// One line per reason: the error's first line, or the names of missing operators.
+// Puts the text of an error on one line.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;

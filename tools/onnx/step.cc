@@ -33,9 +33,9 @@ struct StepOptions {
 
 using Literals = std::map<std::string, Literal>;
 
-// The batch's rows, and the inputs that have them. An input has them if its first dimension is the
-// batch's symbol, or another of the same size; in a network of fixed sizes, if it is as large as
-// the first input's.
+// The batch's rows, and the inputs with these rows. An input has the rows if its first dimension is
+// the batch's symbol, or another symbol of equal size. In a network of fixed sizes, an input has
+// the rows if it is as large as the first input.
 struct WholeBatch {
   int64_t rows = 0;
   std::set<std::string> inputs;
@@ -62,7 +62,7 @@ WholeBatch batch_of(const Graph& graph, const Literals& inputs) {
   return batch;
 }
 
-// Each input's type for one replica's share; an input without the batch's dimension goes to every
+// Each input's type for one replica's share. An input without the batch's dimension goes to every
 // replica.
 std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Literals& inputs,
                                                   int replicas) {
@@ -79,7 +79,7 @@ std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Lite
   return types;
 }
 
-// One rule for every parameter, as in torch.optim.SGD.
+// All parameters have one rule, as in torch.optim.SGD.
 ParamRules rules_of(const StepOptions& options) {
   return {.weight_decay = options.weight_decay,
           .weight_decay_norm = options.weight_decay,
@@ -92,7 +92,7 @@ Literal copy_of(const Tensor& tensor) {
   return copy;
 }
 
-// Checked before writing, so that non-finite parameters do not replace good ones.
+// Checks before writing, so that non-finite parameters do not replace good ones.
 void check_results(const StepOptions& options, Session& session, const Literals& inputs,
                    std::span<const Tensor> fetched) {
   const TrainingModel& model = session.model();
