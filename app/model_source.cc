@@ -31,7 +31,7 @@ void read_words_for(const ModelRequest& request, ConfigKeys keys, const char* ta
   for (std::size_t i = 0; i < request.settings.size(); i += 2)
     if (const ConfigKey* known = find_key(all, request.settings[i]))
       check(find_key(keys, known->key), "command line: ", known->key, " does not apply to ",
-            request.source, ", which takes ", takes, " only; a CONFIG.yaml takes all keys");
+            request.source, ", which accepts ", takes, " only; a CONFIG.yaml accepts all keys");
   read_words(keys, request.settings);
 }
 
@@ -110,7 +110,7 @@ SourcedModel named_model(const ModelRequest& request, int64_t batch) {
 
 std::string configuration_of(const ModelRequest& request) {
   check(is_yaml(request.source), "--format config shows a CONFIG.yaml; '", request.source,
-        "' is none");
+        "' is not a CONFIG.yaml");
   const ConfigFiles files = config_files(request.source);
   return task_kind_of(files, request.settings).yaml({files, request.settings});
 }

@@ -20,7 +20,7 @@ configure() {
   cmake -G Ninja -S . -B "$folder" -D CMAKE_EXPORT_COMPILE_COMMANDS=ON -D CMAKE_CXX_COMPILER=clang++ \
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D LOCKSTEP_CUDA=OFF "$@" > /dev/null
 }
-# known FOLDER : the sources that have a compile command there.
+# known FOLDER : the sources with a compile command in the folder.
 known() { grep -oE '"file": "[^"]+"' "$1/compile_commands.json" | cut -d'"' -f4 | sort -u; }
 
 changed_sources() {

@@ -39,7 +39,7 @@ std::vector<const CLI::App*> commands_with_keys(const CLI::App& app) {
   return taking;
 }
 
-// Commands whose first word may be a built-in network.
+// Commands with a first word that may be a built-in network.
 std::vector<const CLI::App*> commands_with_networks(const CLI::App& app) {
   std::vector<const CLI::App*> taking = commands_with_keys(app);
   std::erase_if(taking, [](const CLI::App* command) {

@@ -83,7 +83,7 @@ void add_export(CLI::App& app, Command& chosen) {
       const std::string folder = is_folder ? source.string() : source.parent_path().string();
       const std::string weights = is_folder ? checkpoint_in(folder) : source.string();
       check(source.extension() != ".onnx", "'", options->source,
-            "' is already a model; export takes a run's folder or weights (.safetensors), and a "
+            "' is already a model; export accepts a run's folder or weights (.safetensors), and a "
             "model "
             "only with --portable");
       check(fs::exists(weights), "'", folder, "' contains no checkpoint.safetensors",

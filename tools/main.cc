@@ -36,7 +36,7 @@ void share_one_heap_below_a_limit() {
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 }
 
-// `help` stands for --help, `help train` for `train --help`, `help bench conv` for
+// `help` means --help, `help train` for `train --help`, `help bench conv` for
 // `bench conv --help`.
 void spell_out_help(std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help") return;

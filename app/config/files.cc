@@ -28,7 +28,7 @@ std::string relative_to(const std::string& file, const std::string& base) {
   return fs::path(base).is_absolute() ? base : (folder / base).string();
 }
 
-// A file whose bases are being read.
+// A file with bases that are being read.
 struct Included {
   std::string path;
   std::string name;  // same_file_name()

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// The shortest text that reads back as the same number.
+// The shortest text that reads back as an equal number.
 template <class T>
 std::string shortest(T value) {
   char text[64];

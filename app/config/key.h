@@ -18,7 +18,7 @@ namespace lockstep {
 // A value of the program with a textual form in the file.
 struct ParsedText {
   std::function<void(const std::string& text)> read;  // throws for invalid text
-  std::function<std::string()> text;                  // read() parses it to the same value
+  std::function<std::string()> text;                  // read() parses this text to an equal value
   std::vector<std::string> words = {};                // all possible values, if there are few
 };
 template <class T, class Parse, class Print>

@@ -15,7 +15,7 @@ ParsedText one_of(std::string& value, const std::vector<std::string>& words) {
       [words](const std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return text;
         const std::string near = nearest(text, words);
-        fail("'", text, "' is none of ", listed(words),
+        fail("'", text, "' is not one of ", listed(words),
              near.empty() ? "" : "; did you mean " + near + "?");
       },
       [](const std::string& text) { return text; });

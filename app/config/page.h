@@ -10,7 +10,7 @@ namespace lockstep {
 
 // A reference page: `intro` with its title, then a table for each section.
 std::string markdown_of(const ConfigKeys& keys, const std::string& intro);
-// A listing for terminals, of keys whose names contain `part`. Throws if there are none.
+// A listing for terminals, of keys with `part` in their names. Throws if there are none.
 std::string listing_of(const ConfigKeys& keys, const std::string& part);
 
 }  // namespace lockstep

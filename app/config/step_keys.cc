@@ -118,7 +118,7 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 1, .most = kMostPieces, .decides_bits = true}},
       {"MERGE_SCOPE",
        &reduce.merge_scope,
-       "number of consecutive buckets whose nodes have names under one scope, allreduce_0, "
+       "number of consecutive buckets with node names under one scope, allreduce_0, "
        "allreduce_1, .., which viewers fold; 1: none",
        {.least = 1, .most = kMostParts, .flag = "--merge-scope"}},
       {"WIRE",
@@ -184,7 +184,7 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR", .decides_bits = true}},
       {"SOLVER.SKIP_NON_FINITE",
        &options.skip_non_finite,
-       "skip steps whose gradients are not finite",
+       "skip steps with gradients that are not finite",
        {.decides_bits = true}},
       {"SOLVER.DEFERRED",
        &options.deferred,

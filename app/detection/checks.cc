@@ -109,7 +109,7 @@ class DetectorChecks {
          "should be true for RetinaNet, which reads FPN.RPN_MIN_LEVEL to RPN_MAX_LEVEL");
     const bool dilated = network_.resnets.res5_dilation > 1;
     need(!dilated || !(is_pyramid || is_one_level), {"RESNETS.RES5_DILATION"},
-         network_.resnets.res5_dilation, " does not fit a pyramid, whose levels halve");
+         network_.resnets.res5_dilation, " does not fit a pyramid: each level halves the size");
     const bool has_stage_5 = function.has_stage_5();
     const int64_t stride = is_one_level ? 4 : has_stage_5 && !dilated ? 32 : 16;
     need(!config_.origins.is_set("RPN.STRIDE") || network_.fpn.multilevel_rpn ||
@@ -276,7 +276,7 @@ class DetectorChecks {
     const std::vector<std::string> keys{"GROUP_NORM.DIM_PER_GP", "GROUP_NORM.NUM_GROUPS", key};
     need((norm.dim_per_gp > 0) != (norm.num_groups > 0), keys, "does not fit: one of DIM_PER_GP ",
          norm.dim_per_gp, " and NUM_GROUPS ", norm.num_groups,
-         " should be -1, the other one more than 0");
+         " should be -1, the other more than 0");
     const int64_t parts = norm.dim_per_gp > 0 ? norm.dim_per_gp : norm.num_groups;
     need(channels % parts == 0, keys, "does not fit: ", parts,
          norm.dim_per_gp > 0 ? " channels of a group" : " groups", " do not divide the ", channels,

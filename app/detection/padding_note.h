@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warning about networks whose results depend on the padding of pictures.
+// A warning about networks with results that depend on the padding of pictures.
 #pragma once
 
 #include <string>

@@ -54,7 +54,7 @@ class StoredBoxes {
       box.score = scores[i];
       check(is_finite(box), path_, ": box ", i, ", of image ", ids()[place], ", is ", box);
       check(boxes.empty() || boxes.back().score >= box.score, path_, ": box ", i, ", of image ",
-            ids()[place], ", has a score of ", box.score, ", more than the one before it");
+            ids()[place], ", has a score of ", box.score, ", more than the box before it");
       boxes.push_back(box);
     }
     return boxes;

@@ -23,7 +23,7 @@ struct InferOptions {
 // The file of predicted classes or texts in the folder --out.
 inline constexpr const char* kPredictions = "predictions.json";
 
-// Expands folders: a folder stands for all pictures below it, in order of their names. Prints which
+// Expands folders: a folder becomes all pictures below it, in order of their names. Prints which
 // files of a folder are left out.
 std::vector<std::string> pictures_named(const std::vector<std::string>& files);
 

@@ -42,7 +42,7 @@ std::string newest_run(const InferOptions& options) {
         ": there is no run in '", series, "' yet; `lockstep train ", options.source,
         "` starts one");
   check(!chosen.folder.empty(), options.source, ": no run of '", series,
-        "' fits; name the folder of another one:", reasons_of(chosen));
+        "' fits; name the folder of another run:", reasons_of(chosen));
   if (const std::string said = text_of(chosen); !said.empty()) say_on_terminal(said);
   return chosen.folder;
 }

@@ -21,7 +21,7 @@ struct InferSource {
   std::optional<TrainingModel> model = {};  // the file's content, if the source is a model
 };
 
-// Resolves a model.onnx, a run's folder, or a CONFIG.yaml, which stands for its newest run that
+// Resolves a model.onnx, a run's folder, or a CONFIG.yaml, which means its newest run that
 // fits. Throws if the source leads to no trained network, and for a task without inference.
 InferSource source_of(const InferOptions& options);
 

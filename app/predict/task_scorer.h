@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scorer of a task whose step does not depend on the weights.
+// A scorer of a task with a step that does not depend on the weights.
 #pragma once
 
 #include <utility>

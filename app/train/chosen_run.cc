@@ -84,7 +84,7 @@ std::string other_network(const TrainingModel& model, const std::string& checkpo
       wrong.push_back(join(state.name, " is ", ours, ", in the file ", found->second));
   }
   if (!wrong.empty())
-    return join("another network, whose shapes differ: ", first_listed(wrong, kMostNamed));
+    return join("another network, with different shapes: ", first_listed(wrong, kMostNamed));
   return missing.empty() ? ""
                          : join("another network, which lacks ", first_listed(missing, kMostNamed));
 }

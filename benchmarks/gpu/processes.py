@@ -17,7 +17,7 @@ import time
 from . import machine
 
 PATIENCE = 15  # seconds that a process waits for a lost one
-LARGEST_DIFFERENCE = 1e-5  # of a sum whose order NCCL chooses, relative to the largest parameter
+LARGEST_DIFFERENCE = 1e-5  # of a sum in NCCL's order, relative to the largest parameter
 
 ALONE = "one process, two replicas"
 # Name, options of `train`. The first run is one process; `collective` has the same bits.

@@ -223,7 +223,8 @@ TEST_F(ConfigTest, IsShownWithWhereItCameFrom) {
   write_file(folder / "again.yaml", shown.out);
   EXPECT_EQ(read_config(folder / "again.yaml", {}).yaml(),
             read_config(config(), {"TEST.ITERS", "50", "OUTPUT_DIR", "runs/config"}).yaml());
-  expect_refused(run_lockstep({"inspect", "lenet", "--format", "config"}), {"'lenet' is none"});
+  expect_refused(run_lockstep({"inspect", "lenet", "--format", "config"}),
+                 {"'lenet' is not a CONFIG.yaml"});
 }
 
 // Checks the configuration of a detector without training: its files are read.

@@ -130,7 +130,7 @@ TEST_F(RunFolder, OfAnotherNetworkIsPassedOver) {
   ASSERT_EQ(quick("run", wide).exit_code, 0);
   const std::string first = folder / "run", second = folder / "run.2";
   const std::string said = "takes " + first + "; passed over: " + second +
-                           " (another network, whose shapes differ: fc2_w is float32[16,32], in "
+                           " (another network, with different shapes: fc2_w is float32[16,32], in "
                            "the file float32[17,32], ";
   const Outcome tested = run_lockstep({"test", config(), "OUTPUT_DIR", first});
   EXPECT_EQ(tested.exit_code, 0) << tested.err;

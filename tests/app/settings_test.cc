@@ -233,7 +233,7 @@ TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
   expect_refused(
       run_lockstep({"plan", step, "--wire", "float16"}),
       {"WIRE does not apply to " + step,
-       "takes keys of the run (DEVICES, AUX_DEVICES, THREADS, TF32, EXACT, RECORD) only"});
+       "accepts keys of the run (DEVICES, AUX_DEVICES, THREADS, TF32, EXACT, RECORD) only"});
   RunSettings run{.devices = devices_named("cpu*2")};
   for (const ConfigKey& key : keys_of(run))
     EXPECT_EQ(run_lockstep({"inspect", step, key.key, text_of(key)}).exit_code, 0) << key.key;

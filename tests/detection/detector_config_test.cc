@@ -67,7 +67,7 @@ TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
   refused("SOLVER.LRS: (.nan, 1)\n", "x.yaml:5: SOLVER.LRS", "should be finite");
   refused("TRAIN.FG_FRACTION: 2\n", "should be at most 1");
   refused("MRCNN.ROI_XFORM_METHOD: RoIPool\n",
-          "x.yaml:5: MRCNN.ROI_XFORM_METHOD: 'RoIPool' is none of RoIPoolF, RoIAlign; did you "
+          "x.yaml:5: MRCNN.ROI_XFORM_METHOD: 'RoIPool' is not one of RoIPoolF, RoIAlign; did you "
           "mean RoIPoolF?");
 }
 

@@ -170,7 +170,7 @@ TEST_F(BenchCommand, BenchComputesAConvolutionByEachImplementation) {
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0]["operations"], 2.0 * 2 * 14 * 12 * 32 * 64 * 9);
   expect_refused(bench({"1x5x3x3,7,3", "--implementation", "winograd"}),
-                 {"no implementation takes --shape 1x5x3x3,7,3", "Winograd: "});
+                 {"no implementation accepts --shape 1x5x3x3,7,3", "Winograd: "});
   const auto zeros = rows({"1x1x4x4,1,1", "--pad", "10", "--stride", "100"});
   EXPECT_EQ(zeros.back()["error"], 0) << zeros;
   for (const char* shape :

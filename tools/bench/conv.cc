@@ -253,7 +253,7 @@ int bench_conv(ConvBench bench) {
   std::string refusals;
   for (const MeasuredConv& each : all) refusals += join("\n  ", each.name, ": ", each.refusal);
   check(std::ranges::any_of(all, [](const auto& each) { return each.refusal.empty(); }),
-        "no implementation takes --shape ", bench.shape.shape, ":", refusals);
+        "no implementation accepts --shape ", bench.shape.shape, ":", refusals);
   const Device cpu{DeviceKind::cpu, 0};
   // Only the product is used, so the sweep over memory is short.
   const RateSizes sizes{.side = rate_sizes(cpu.kind).side, .sweep = 1};

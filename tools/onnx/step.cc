@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lockstep step: one training step of any ONNX model whose graph computes a loss.
+// lockstep step: one training step of any ONNX model with a graph that computes a loss.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
