@@ -6,9 +6,9 @@
 #include <ctime>
 #include <fstream>
 
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

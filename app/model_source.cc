@@ -9,10 +9,12 @@
 #include "app/onnx/network_file.h"
 #include "app/task_kind.h"
 #include "builders/net/imported.h"
-#include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/forward.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/imported.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 
 namespace lockstep {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/config/step_settings.h"
-#include "graph/io.h"
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "app/config/read.h"
-#include "graph/error.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

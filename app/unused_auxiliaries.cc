@@ -3,7 +3,7 @@
 
 #include "app/no_sums.h"
 #include "graph/auxiliaries.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/version.h"
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/cuda.h"
 #include "operators/kit/dnnl.h"
 

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "graph/error.h"
 #include "graph/external_files.h"
 #include "graph/write_place.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

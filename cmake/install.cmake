@@ -6,10 +6,7 @@ include(CMakePackageConfigHelpers)
 get_property(libraries GLOBAL PROPERTY lockstep_libraries)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
 install(TARGETS lockstep_cli)
-install(CODE "
-  set(source [==[${PROJECT_SOURCE_DIR}]==])
-  set(headers \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/lockstep\")")
-install(SCRIPT cmake/install_headers.cmake)
+install(DIRECTORY include/lockstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(CODE "
   set(program [==[$<TARGET_FILE:lockstep_cli>]==])
   set(texts \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\")")

@@ -26,7 +26,8 @@ target_compile_options(lockstep_options INTERFACE
 target_compile_options(lockstep_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:$<BUILD_INTERFACE:--param=ggc-min-expand=400>>)
 target_include_directories(lockstep_options INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_options INTERFACE
     -fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

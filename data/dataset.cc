@@ -7,11 +7,11 @@
 #include "data/image_folder.h"
 #include "data/packed.h"
 #include "data/synthetic.h"
-#include "graph/error.h"
-#include "graph/graph.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {

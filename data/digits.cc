@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "graph/error.h"
-#include "runtime/philox.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "data/formats/exif.h"
 #include "data/formats/formats.h"
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

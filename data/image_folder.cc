@@ -6,7 +6,7 @@
 
 #include "data/formats/formats.h"
 #include "data/long_digest.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

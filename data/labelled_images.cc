@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "graph/error.h"
 #include "graph/limits.h"
-#include "runtime/shuffle.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/minibatch.h"
 #include "data/skipped_pictures.h"
+#include "lockstep/loader.h"
 
 namespace lockstep {
 

@@ -1,14 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/loader.h"
+#include "lockstep/loader.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 #include <system_error>
+#include <thread>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 
-Loader::Loader(const MinibatchSource& source, int threads) : source_(source), slots_(kAhead) {
+struct Loader::Members {
+  Members(const MinibatchSource& source, int threads);
+  ~Members() { end_threads(); }
+
+  std::span<const Tensor> get(int64_t step);
+  bool is_ready(int64_t step);
+  int64_t queue();
+
+ private:
+  struct Slot {
+    std::vector<std::vector<std::byte>> memory;  // of each tensor, in its largest form
+    std::vector<std::vector<Tensor>> tensors;    // by form
+    std::size_t form = 0;
+    int64_t left = 0;  // items still to be read
+    std::exception_ptr error;
+  };
+  static constexpr int64_t kAhead = 3;  // minibatches: one in use, the others being read
+
+  void make_slots();
+  void end_threads();
+  void work();
+  void seek(int64_t step, std::unique_lock<std::mutex>& lock);
+  Slot& slot(int64_t step) { return slots_[step % kAhead]; }
+
+  const MinibatchSource& source_;
+  std::vector<Slot> slots_;
+  std::mutex mutex_;
+  std::condition_variable may_read_, step_done_;
+  int64_t in_use_ = -1;    // the step of the caller's minibatch
+  int64_t next_step_ = 0;  // the next item to read: next_item_ of this step
+  int64_t next_item_ = 0;
+  int64_t reading_ = 0;  // threads reading an item
+  bool paused_ = true;   // until the first get()
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+Loader::Loader(const MinibatchSource& source, int threads)
+    : members_(std::make_unique<Members>(source, threads)) {}
+Loader::~Loader() = default;
+std::span<const Tensor> Loader::get(int64_t step) { return members_->get(step); }
+bool Loader::is_ready(int64_t step) { return members_->is_ready(step); }
+int64_t Loader::queue() { return members_->queue(); }
+
+Loader::Members::Members(const MinibatchSource& source, int threads)
+    : source_(source), slots_(kAhead) {
   check(source.items() > 0, "a minibatch of ", source.items(), " items");
   make_slots();
   try {
@@ -22,7 +71,7 @@ Loader::Loader(const MinibatchSource& source, int threads) : source_(source), sl
   }
 }
 
-void Loader::make_slots() {
+void Loader::Members::make_slots() {
   const std::vector<MinibatchForm>& forms = source_.forms();
   for (Slot& slot : slots_) {
     slot.left = source_.items();
@@ -38,9 +87,7 @@ void Loader::make_slots() {
   }
 }
 
-Loader::~Loader() { end_threads(); }
-
-void Loader::end_threads() {
+void Loader::Members::end_threads() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -49,7 +96,7 @@ void Loader::end_threads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::span<const Tensor> Loader::get(int64_t step) {
+std::span<const Tensor> Loader::Members::get(int64_t step) {
   std::unique_lock lock(mutex_);
   if (paused_ || step != in_use_ + 1) seek(step, lock);
   if (in_use_ >= 0 && in_use_ < step) slot(in_use_).left = source_.items();  // frees its memory
@@ -65,12 +112,12 @@ std::span<const Tensor> Loader::get(int64_t step) {
   return wanted.tensors[wanted.form];
 }
 
-bool Loader::is_ready(int64_t step) {
+bool Loader::Members::is_ready(int64_t step) {
   const std::lock_guard lock(mutex_);
   return !paused_ && in_use_ >= 0 && step == in_use_ + 1 && slot(step).left == 0;
 }
 
-int64_t Loader::queue() {
+int64_t Loader::Members::queue() {
   const std::lock_guard lock(mutex_);
   int64_t whole = 0;
   if (!paused_ && in_use_ >= 0)
@@ -79,7 +126,7 @@ int64_t Loader::queue() {
 }
 
 // Waits until no thread reads, then continues from `step`.
-void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
+void Loader::Members::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = true;
   step_done_.wait(lock, [&] { return reading_ == 0; });
   for (Slot& slot : slots_) {
@@ -92,7 +139,7 @@ void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = false;
 }
 
-void Loader::work() {
+void Loader::Members::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     // The minibatch in use must not be overwritten.

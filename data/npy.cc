@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "graph/booleans.h"
 #include "graph/file.h"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
 
 namespace lockstep {
 

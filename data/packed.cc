@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "data/long_digest.h"
-#include "graph/error.h"
 #include "graph/file.h"
-#include "runtime/philox.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "data/formats/formats.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "graph/error.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "graph/error.h"
-#include "runtime/philox.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/image.h"
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 

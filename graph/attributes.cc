@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/attributes.h"
+#include "lockstep/attributes.h"
 
 #include <algorithm>
 
+#include "graph/attribute_reader.h"
 #include "graph/onnx.h"
 
 namespace lockstep {
@@ -68,43 +69,62 @@ std::string text_of(const AttributeProto& proto) {
   return text.str();
 }
 
-bool AttributeReader::has(std::string_view name) const {
-  return std::any_of(left_.begin(), left_.end(),
-                     [&](auto* proto) { return proto->name() == name; });
+AttributeReader::AttributeReader(std::unique_ptr<Members> members) : members_(std::move(members)) {}
+AttributeReader::AttributeReader(const AttributeReader& other)
+    : members_(std::make_unique<Members>(*other.members_)) {}
+AttributeReader::AttributeReader(AttributeReader&&) noexcept = default;
+AttributeReader& AttributeReader::operator=(AttributeReader&&) noexcept = default;
+AttributeReader::~AttributeReader() = default;
+
+AttributeReader reader_of(std::string owner, std::vector<const AttributeProto*> attributes) {
+  return AttributeReader(std::make_unique<AttributeReader::Members>(
+      AttributeReader::Members{std::move(owner), std::move(attributes), {}}));
 }
 
-const AttributeProto* AttributeReader::take(std::string_view name, int type) {
-  for (const std::string& asked : asked_)
-    check(asked != name, NodeName{owner_}, ": attribute '", name, "' is read twice");
-  asked_.emplace_back(name);
-  for (auto it = left_.begin(); it != left_.end(); ++it) {
+AttributeReader reader_of(std::string owner, const onnx::NodeProto& node) {
+  std::vector<const AttributeProto*> attributes;
+  for (const AttributeProto& attribute : node.attribute()) attributes.push_back(&attribute);
+  return reader_of(std::move(owner), std::move(attributes));
+}
+
+const std::string& AttributeReader::owner() const { return members_->owner; }
+
+bool AttributeReader::has(std::string_view name) const {
+  return std::ranges::any_of(members_->left, [&](auto* proto) { return proto->name() == name; });
+}
+
+const AttributeProto* AttributeReader::Members::take(std::string_view name, int type) {
+  for (const std::string& before : read)
+    check(before != name, NodeName{owner}, ": attribute '", name, "' is read twice");
+  read.emplace_back(name);
+  for (auto it = left.begin(); it != left.end(); ++it) {
     if ((*it)->name() != name) continue;
     const AttributeProto* found = *it;
-    check(found->type() == type, NodeName{owner_}, ": attribute '", name, "' is ",
+    check(found->type() == type, NodeName{owner}, ": attribute '", name, "' is ",
           AttributeProto::AttributeType_Name(found->type()), ", should be ",
           AttributeProto::AttributeType_Name(static_cast<AttributeProto::AttributeType>(type)));
-    left_.erase(it);
+    left.erase(it);
     return found;
   }
   return nullptr;
 }
 
 int64_t AttributeReader::integer(std::string_view name, int64_t fallback) {
-  auto* proto = take(name, AttributeProto::INT);
+  auto* proto = members_->take(name, AttributeProto::INT);
   return proto ? proto->i() : fallback;
 }
 
 float AttributeReader::number(std::string_view name, float fallback) {
-  auto* proto = take(name, AttributeProto::FLOAT);
+  auto* proto = members_->take(name, AttributeProto::FLOAT);
   return proto ? proto->f() : fallback;
 }
 
 // Reads a list of texts as one text, joined by commas.
 std::string AttributeReader::text(std::string_view name, std::string_view fallback) {
-  const bool list = std::any_of(left_.begin(), left_.end(), [&](auto* proto) {
+  const bool list = std::ranges::any_of(members_->left, [&](auto* proto) {
     return proto->name() == name && proto->type() == AttributeProto::STRINGS;
   });
-  auto* proto = take(name, list ? AttributeProto::STRINGS : AttributeProto::STRING);
+  auto* proto = members_->take(name, list ? AttributeProto::STRINGS : AttributeProto::STRING);
   if (!proto) return std::string(fallback);
   if (!list) return proto->s();
   std::string joined;
@@ -114,25 +134,25 @@ std::string AttributeReader::text(std::string_view name, std::string_view fallba
 
 std::vector<int64_t> AttributeReader::integers(std::string_view name,
                                                std::vector<int64_t> fallback) {
-  auto* proto = take(name, AttributeProto::INTS);
+  auto* proto = members_->take(name, AttributeProto::INTS);
   if (!proto) return fallback;
   return {proto->ints().begin(), proto->ints().end()};
 }
 
 std::vector<float> AttributeReader::numbers(std::string_view name, std::vector<float> fallback) {
-  auto* proto = take(name, AttributeProto::FLOATS);
+  auto* proto = members_->take(name, AttributeProto::FLOATS);
   if (!proto) return fallback;
   return {proto->floats().begin(), proto->floats().end()};
 }
 
 Literal AttributeReader::literal(std::string_view name, const Literal& fallback) {
-  auto* proto = take(name, AttributeProto::TENSOR);
-  return proto ? from_proto(proto->t(), {}, join(owner_, " attribute '", name, "'")) : fallback;
+  auto* proto = members_->take(name, AttributeProto::TENSOR);
+  return proto ? from_proto(proto->t(), {}, join(owner(), " attribute '", name, "'")) : fallback;
 }
 
 void AttributeReader::done() const {
-  for (auto* proto : left_)
-    check(proto->name().rfind("__", 0) == 0, NodeName{owner_}, ": unknown attribute '",
+  for (auto* proto : members_->left)
+    check(proto->name().rfind("__", 0) == 0, NodeName{owner()}, ": unknown attribute '",
           proto->name(), "'");
 }
 

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <set>
 
-#include "graph/error.h"
 #include "graph/limits.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

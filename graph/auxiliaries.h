@@ -4,7 +4,7 @@
 // the number of auxiliary devices.
 #pragma once
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "graph/onnx.h"
-#include "graph/op.h"
 #include "graph/order.h"
 #include "graph/printable.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 // every replica, and all code after load_model() relies on these names.
 #pragma once
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/export.h"
 
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 
 namespace lockstep {
@@ -30,7 +31,7 @@ void export_graph(const Graph& graph, const std::set<std::string>& states,
       write_info(graph, value, *proto.add_input());
   }
   for (int index = 0; index < graph.node_count(); ++index)
-    *proto.add_node() = graph.node(index).proto();
+    *proto.add_node() = proto_of(graph.node(index));
   for (Value value : graph.outputs()) write_info(graph, value, *proto.add_output());
   for (int id = 0; id < graph.value_count(); ++id) {
     Value value{id};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/exporter.h"
 
-#include "graph/error.h"
 #include "graph/onnx.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

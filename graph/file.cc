@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <system_error>
 
-#include "graph/error.h"
 #include "graph/limits.h"
 #include "graph/refusal.h"
 #include "graph/staged_file.h"
 #include "graph/write_place.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

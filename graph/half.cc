@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 #include <cmath>
 

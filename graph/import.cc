@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "graph/attribute_reader.h"
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 #include "graph/opset/newer_opsets.h"
 #include "graph/opset/sequences.h"
@@ -20,10 +22,8 @@ void import_state(const onnx::TensorProto& tensor, const ImportOptions& options,
 
 // Returns the contents of a Constant node, from any of its attributes.
 Literal constant_of(const onnx::NodeProto& node) {
-  std::vector<const onnx::AttributeProto*> attributes;
-  for (const auto& attribute : node.attribute()) attributes.push_back(&attribute);
   const std::string name = node.output_size() > 0 ? node.output(0) : node.name();
-  AttributeReader reader(name, attributes);
+  AttributeReader reader = reader_of(name, node);
   if (reader.has("value")) return reader.literal("value");
   if (reader.has("value_int")) return Literal::scalar(reader.integer("value_int", 0));
   if (reader.has("value_float")) return Literal::scalar(reader.number("value_float", 0));
@@ -86,7 +86,7 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
     else if (node.domain().empty() && options.opset > kOpset)
       adopt_newer(graph, std::move(node), options.opset);
     else
-      graph.adopt(std::move(node));
+      adopt(graph, std::move(node));
   }
   for (const auto& output : proto.output()) graph.output(graph.at(output.name()));
   return graph;

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/io.h"
 #include "graph/onnx.h"
+#include "lockstep/graph.h"
+#include "lockstep/model_files.h"
 
 namespace onnx {
 class GraphProto;

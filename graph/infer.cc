@@ -8,17 +8,12 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/attribute_reader.h"
 #include "graph/onnx.h"
 #include "graph/schema.h"
 
 namespace lockstep {
 namespace {
-
-AttributeReader reader_of(const onnx::NodeProto& proto) {
-  std::vector<const onnx::AttributeProto*> attributes;
-  for (const auto& attribute : proto.attribute()) attributes.push_back(&attribute);
-  return AttributeReader(proto.op_type(), std::move(attributes));
-}
 
 // Rethrows ONNX's exception as Error, without the prefix of its text.
 [[noreturn]] void rethrow_plainly(const std::exception& error) {
@@ -138,7 +133,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
                       inputs.types,
                       inputs.constants,
                       inputs.contents,
-                      reader_of(proto),
+                      reader_of(proto.op_type(), proto),
                       {},
                       op.signature ? &*op.signature : nullptr};
   try {
@@ -160,7 +155,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
   check_sizes(inference.outputs);
   Inferred inferred{inference.outputs, std::nullopt};
   if (!op.content || !holds_integers(inferred.types[0])) return inferred;
-  inference.attributes = reader_of(proto);
+  inference.attributes = reader_of(proto.op_type(), proto);
   inferred.content = op.content(inference);
   return inferred;
 }

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 
 namespace onnx {
 class NodeProto;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/io.h"
+#include "lockstep/model_files.h"
 
 #include <filesystem>
 #include <optional>

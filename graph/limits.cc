@@ -13,7 +13,7 @@
 #include <limits>
 #include <optional>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

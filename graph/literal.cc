@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
+
+#include "graph/booleans.h"
 
 namespace lockstep {
 namespace {

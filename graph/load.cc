@@ -10,12 +10,12 @@
 #include "graph/external_files.h"
 #include "graph/file.h"
 #include "graph/import.h"
-#include "graph/io.h"
 #include "graph/limits.h"
 #include "graph/onnx.h"
 #include "graph/opset/older_opsets.h"
 #include "graph/parsed_size.h"
 #include "graph/roles.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep {
 namespace {

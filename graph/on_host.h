@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "graph/attributes.h"
-#include "graph/graph.h"
+#include "lockstep/attributes.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "graph/booleans.h"
 #include "graph/file.h"
 #include "graph/limits.h"
 

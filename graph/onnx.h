@@ -6,8 +6,8 @@
 #include <onnx/onnx_pb.h>
 
 #include "graph/external.h"
-#include "graph/literal.h"
-#include "graph/shape.h"
+#include "lockstep/attributes.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

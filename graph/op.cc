@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/op.h"
+#include "lockstep/op.h"
 
 #include <algorithm>
 
-#include "graph/graph.h"
 #include "graph/nearest.h"
 #include "graph/schema.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {

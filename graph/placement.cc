@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/attribute_reader.h"
 #include "graph/group.h"
 #include "graph/on_host.h"
 #include "graph/onnx.h"

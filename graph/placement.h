@@ -4,10 +4,9 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/training_model.h"
 
 namespace onnx {
 class AttributeProto;
@@ -23,16 +22,6 @@ bool is_placement(const onnx::AttributeProto& attribute);  // says where, not wh
 
 // For a collective, which belongs to no single replica: its output i lives on replicas[i].
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas);
-
-// The values of one thing on every replica: `conv1_w` is gpu_0/conv1_w, gpu_1/conv1_w. Names are
-// full names in the step graph; index = replica.
-struct Replicated {
-  std::string name;  // without scope
-  std::vector<std::string> values;
-};
-
-// The replica of each input of a step, by name.
-using Owners = std::unordered_map<std::string, int>;
 
 // The replica that a value belongs to: its producer's; for an input its owner's, or if that is
 // unknown its users'. kEveryReplica if that is no single replica.

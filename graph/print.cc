@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 #include "graph/printable.h"
 #include "graph/step_fetches.h"
@@ -141,7 +142,7 @@ std::string text_of(const TrainingModel& model, const PrintOptions& options) {
 
 std::string bytes_of(const Node& node) {
   std::string bytes = join(node.domain(), ":", node.type(), "(");
-  for (const auto& attribute : node.proto().attribute()) bytes += attribute.SerializeAsString();
+  for (const auto& attribute : proto_of(node).attribute()) bytes += attribute.SerializeAsString();
   return bytes + ")";
 }
 

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable text of graphs and models, for golden files and `lockstep inspect`.
+// Texts of graphs and models, for golden files and `lockstep inspect`. text_of() of both is public.
 #pragma once
 
 #include <string>
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 
-struct PrintOptions {
-  bool where = false;  // adds file:line of the builder call behind each node
-};
-
-// One line per input, constant and node, in graph order, with types.
-std::string text_of(const Graph& graph, const PrintOptions& options = {});
-// All three graphs, states, bindings.
-std::string text_of(const TrainingModel& model, const PrintOptions& options = {});
-// What a node computes, not to be read but compared: its operator and attributes, byte for byte.
+// A node's operator and attributes byte for byte, for comparison of nodes.
 std::string bytes_of(const Node& node);
 // Nodes of the step in the graph's order: number, replica, operator, results.
 std::string order_of(const TrainingModel& model);

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "graph/attribute_reader.h"
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 
 namespace lockstep {
@@ -68,7 +70,7 @@ bool has_random_stream(const Node& node) { return node.attributes().has(kStream)
 void name_random_streams(Graph& one) {
   for (int index = 0; index < one.node_count(); ++index)
     if (one.node(index).op()->draws)
-      one.set_attribute(index, kStream, hash_of_name(one.node(index).proto()));
+      one.set_attribute(index, kStream, hash_of_name(proto_of(one.node(index))));
 }
 
 void set_random_part(Graph& one, int node, int part) {

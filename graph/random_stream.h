@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace onnx {
 class NodeProto;

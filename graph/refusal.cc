@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -2,33 +2,35 @@
 // Changes to an existing graph, for passes.
 #include <algorithm>
 
-#include "graph/graph.h"
+#include "graph/attribute_reader.h"
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 
 namespace lockstep {
 
 void Graph::reorder(const std::vector<int>& order) {
-  check(order.size() == nodes_.size(), "reorder: ", order.size(), " of ", nodes_.size(), " nodes");
-  std::vector<int> new_index(nodes_.size(), -1);
+  Members& m = *members_;
+  check(order.size() == m.nodes.size(), "reorder: ", order.size(), " of ", m.nodes.size(), " nodes");
+  std::vector<int> new_index(m.nodes.size(), -1);
   for (int i = 0; i < static_cast<int>(order.size()); ++i) {
     check(order[i] >= 0 && order[i] < node_count() && new_index[order[i]] < 0, "reorder: node ",
           order[i], " is listed twice or does not exist");
-    for (Value input : nodes_[order[i]].inputs) {
-      int made_by = input ? values_[input.id].producer : -1;
+    for (Value input : m.nodes[order[i]].inputs) {
+      int made_by = input ? m.values[input.id].producer : -1;
       check(made_by < 0 || new_index[made_by] >= 0, "reorder: ", node(order[i]).name(),
             " would come before its operand ", input ? name(input) : "");
     }
     new_index[order[i]] = i;
   }
-  std::vector<NodeInfo> nodes(nodes_.size());
-  std::vector<onnx::NodeProto*> protos(nodes_.size());
+  std::vector<Members::NodeInfo> nodes(m.nodes.size());
+  std::vector<onnx::NodeProto*> protos(m.nodes.size());
   for (int i = node_count() - 1; i >= 0; --i) {
-    nodes[new_index[i]] = std::move(nodes_[i]);
-    protos[new_index[i]] = proto_->mutable_node()->ReleaseLast();
+    nodes[new_index[i]] = std::move(m.nodes[i]);
+    protos[new_index[i]] = m.proto->mutable_node()->ReleaseLast();
   }
-  for (onnx::NodeProto* proto : protos) proto_->mutable_node()->AddAllocated(proto);
-  nodes_ = std::move(nodes);
-  for (ValueInfo& value : values_) {
+  for (onnx::NodeProto* proto : protos) m.proto->mutable_node()->AddAllocated(proto);
+  m.nodes = std::move(nodes);
+  for (Members::ValueInfo& value : m.values) {
     if (value.producer >= 0) value.producer = new_index[value.producer];
     for (int& user : value.consumers) user = new_index[user];
     std::sort(value.consumers.begin(), value.consumers.end());
@@ -36,61 +38,63 @@ void Graph::reorder(const std::vector<int>& order) {
 }
 
 std::vector<Value> Graph::keep(const std::vector<bool>& kept) {
-  Graph smaller(*ops_, name_);
-  std::vector<Value> moved(values_.size());
-  std::vector<bool> used(values_.size(), false);
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
+  Graph smaller(ops(), name());
+  Members &from = *members_, &to = *smaller.members_;
+  std::vector<Value> moved(from.values.size());
+  std::vector<bool> used(from.values.size(), false);
+  for (std::size_t i = 0; i < from.nodes.size(); ++i)
     if (kept[i])
-      for (Value input : nodes_[i].inputs)
+      for (Value input : from.nodes[i].inputs)
         if (input) used[input.id] = true;
-  for (Value value : outputs_) used[value.id] = true;
+  for (Value value : from.outputs) used[value.id] = true;
 
   auto move = [&](Value value) {
-    ValueInfo& from = values_[value.id];
-    moved[value.id] = smaller.new_value(from.name, std::move(from.type));
-    smaller.values_.back().literal = std::move(from.literal);
-    smaller.values_.back().content = std::move(from.content);
-    smaller.values_.back().known = std::move(from.known);
-    smaller.values_.back().declared_at = std::move(from.declared_at);
+    Members::ValueInfo& moving = from.values[value.id];
+    moved[value.id] = to.new_value(moving.name, std::move(moving.type));
+    to.values.back().literal = std::move(moving.literal);
+    to.values.back().content = std::move(moving.content);
+    to.values.back().known = std::move(moving.known);
+    to.values.back().declared_at = std::move(moving.declared_at);
   };
-  for (Value value : inputs_) {
+  for (Value value : from.inputs) {
     move(value);
-    smaller.inputs_.push_back(moved[value.id]);
+    to.inputs.push_back(moved[value.id]);
   }
   for (int id = 0; id < value_count(); ++id)
-    if (used[id] && values_[id].literal && !moved[id]) move({id});
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (used[id] && from.values[id].literal && !moved[id]) move({id});
+  for (std::size_t i = 0; i < from.nodes.size(); ++i) {
     if (!kept[i]) continue;
     int index = smaller.node_count();
-    NodeInfo& node = nodes_[i];
+    Members::NodeInfo& node = from.nodes[i];
     for (Value& input : node.inputs) {
       if (!input) continue;
       input = moved[input.id];
       check(bool(input), "keep: ", this->node(static_cast<int>(i)).name(), " lost an operand");
-      smaller.values_[input.id].consumers.push_back(index);
+      to.values[input.id].consumers.push_back(index);
     }
     for (Value& output : node.outputs) {
       if (!output) continue;
       move(output);
       output = moved[output.id];
-      smaller.values_[output.id].producer = index;
+      to.values[output.id].producer = index;
     }
-    *smaller.proto_->add_node() = std::move(*proto_->mutable_node(static_cast<int>(i)));
-    smaller.nodes_.push_back(std::move(node));
+    *to.proto->add_node() = std::move(*from.proto->mutable_node(static_cast<int>(i)));
+    to.nodes.push_back(std::move(node));
   }
-  for (Value value : outputs_)
+  for (Value value : from.outputs)
     if (moved[value.id]) smaller.output(moved[value.id]);
-  smaller.scope_ = scope_;
-  smaller.replica_ = replica_;
-  smaller.next_suffix_ = next_suffix_;
-  smaller.origin_ = std::move(origin_);
-  smaller.inherited_otherwise_ = std::move(inherited_otherwise_);
+  to.scope = from.scope;
+  to.replica = from.replica;
+  to.next_suffix = from.next_suffix;
+  to.origin_set = std::move(from.origin_set);
+  to.inherited_otherwise = std::move(from.inherited_otherwise);
   *this = std::move(smaller);
   return moved;
 }
 
 void Graph::fold(Value value, Literal literal) {
-  ValueInfo& folded = values_[value.id];
+  Members& m = *members_;
+  Members::ValueInfo& folded = m.values[value.id];
   check(folded.type.dtype == literal.dtype(), "'", folded.name, "' is ", folded.type,
         " but folds to ", literal.type());
   folded.type = literal.type();
@@ -98,16 +102,18 @@ void Graph::fold(Value value, Literal literal) {
 }
 
 void Graph::set_attribute(int node, const std::string& name, const AttributeValue& value) {
-  for (auto& attribute : *proto_->mutable_node(node)->mutable_attribute())
+  Members& m = *members_;
+  for (auto& attribute : *m.proto->mutable_node(node)->mutable_attribute())
     if (attribute.name() == name) {
       attribute.Clear();
       return to_proto(name, value, attribute);
     }
-  to_proto(name, value, *proto_->mutable_node(node)->add_attribute());
+  to_proto(name, value, *m.proto->mutable_node(node)->add_attribute());
 }
 
 void Graph::drop_attribute(int node, const std::string& name) {
-  auto& attributes = *proto_->mutable_node(node)->mutable_attribute();
+  Members& m = *members_;
+  auto& attributes = *m.proto->mutable_node(node)->mutable_attribute();
   for (int i = attributes.size() - 1; i >= 0; --i)
     if (attributes[i].name() == name) attributes.DeleteSubrange(i, 1);
 }

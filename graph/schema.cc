@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "graph/attribute_reader.h"
 #include "graph/guarded_schemas.h"
 #include "graph/onnx.h"
 
@@ -47,7 +48,7 @@ AttributeProto::AttributeType type_of(AttributeKind kind) {
 void infer_through_law(const Op& op, onnx::InferenceContext& context) {
   std::vector<TensorType> types(context.getNumInputs());
   std::vector<Literal> literals(context.getNumInputs());
-  Inference inference{op.type, {}, {}, {}, AttributeReader(op.type, {}), {}, &*op.signature};
+  Inference inference{op.type, {}, {}, {}, reader_of(op.type, std::vector<const AttributeProto*>()), {}, &*op.signature};
   for (std::size_t i = 0; i < types.size(); ++i) {
     const onnx::TypeProto* type = context.getInputType(i);
     if (type && !type->tensor_type().has_shape()) return;  // as lax as ONNX's own laws
@@ -61,7 +62,7 @@ void infer_through_law(const Op& op, onnx::InferenceContext& context) {
   std::vector<const AttributeProto*> attributes;
   for (const FormalAttribute& formal : op.signature->attributes)
     if (auto* proto = context.getAttribute(formal.name)) attributes.push_back(proto);
-  inference.attributes = AttributeReader(op.type, std::move(attributes));
+  inference.attributes = reader_of(op.type, std::move(attributes));
   inference.outputs.resize(context.getNumOutputs());
   try {
     op.law(inference);

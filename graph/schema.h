@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 
 namespace onnx {
 class OpSchema;

@@ -10,10 +10,10 @@
 #include <chrono>
 #include <thread>
 
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/refusal.h"
 #include "graph/write_place.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

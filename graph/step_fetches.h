@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

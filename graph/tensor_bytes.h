@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "graph/shape.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

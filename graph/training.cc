@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 #include <array>
+
+#include "graph/type_names.h"
 
 namespace lockstep {
 namespace {

@@ -8,9 +8,10 @@
 #include <map>
 #include <set>
 
+#include "graph/export.h"
 #include "graph/guarded_schemas.h"
-#include "graph/io.h"
 #include "graph/onnx.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep {
 namespace {

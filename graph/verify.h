@@ -2,7 +2,7 @@
 // Verification of a model: ONNX's own checker and strict inference, on top of our laws.
 #pragma once
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace onnx {
 class GraphProto;

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "graph/error.h"
 #include "graph/refusal.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/actor_critic.h"
+#include "lockstep/models.h"
 
-#include "builders/net/layers.h"
+#include "lockstep/layers.h"
 #include "operators/activation/activation.h"
 
 namespace lockstep {

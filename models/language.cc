@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/net/sequence_layers.h"
 #include "graph/nearest.h"
-#include "models/models.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
 #include "operators/loss/loss.h"
 #include "operators/shape/shape.h"
 

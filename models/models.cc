@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/models.h"
+#include "lockstep/models.h"
 
+#include "builders/net/bytes.h"
 #include "graph/nearest.h"
+#include "models/image_input.h"
 
 namespace lockstep {
 namespace {

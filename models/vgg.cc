@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "models/models.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "models/image_input.h"
 #include "operators/activation/activation.h"
 
 namespace lockstep {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/cpu.h"
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/fusions.h"
 #include "operators/rooms.h"
 #include "runtime/kernel/wide_kernel.h"
@@ -18,10 +18,23 @@ std::vector<KernelEntry> cpu_communication_entries() {
   return entries_of<&Room::cpu>(Rooms::that_communicate);
 }
 
-KernelTable cpu_kernels() {
+namespace {
+
+KernelTable table_with(const OpSet& ops, std::vector<KernelEntry> own) {
   std::vector<KernelEntry> all = cpu_kernel_entries();
   for (KernelEntry& entry : cpu_communication_entries()) all.push_back(std::move(entry));
-  return {DeviceKind::cpu, all_ops(), std::move(all), nullptr, cpu_fusions()};
+  for (KernelEntry& entry : own) all.push_back(std::move(entry));
+  return {DeviceKind::cpu, ops, std::move(all), nullptr, cpu_fusions()};
+}
+
+}  // namespace
+
+KernelTable cpu_kernels() { return table_with(all_ops(), {}); }
+
+std::vector<KernelTable> cpu_kernels_with(const OpSet& ops, std::vector<KernelEntry> own) {
+  std::vector<KernelTable> tables;
+  tables.push_back(table_with(ops, std::move(own)));
+  return tables;
 }
 
 }  // namespace lockstep

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/cpu.h"
 #include "operators/fusions.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/kernel.h"
 #include "operators/conv/gpu_properties.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/cpu.h"
 #include "operators/cuda.h"
 

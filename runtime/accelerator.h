@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "runtime/device.h"
+#include "lockstep/device.h"
 #include "runtime/memory.h"
 
 namespace lockstep {

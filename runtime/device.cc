@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/device.h"
+#include "lockstep/device.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
-#include "graph/error.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

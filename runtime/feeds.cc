@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
 
 #include <algorithm>
 #include <set>

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep {

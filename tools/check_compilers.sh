@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks that compilers other than the build's read Lockstep without a warning. Each compiler of a list, if installed,
-# reads all headers that are installed as one file, and the sources of two folders, each folder as one file. Nothing is
+# reads all headers as one file, and the sources of two folders, each folder as one file. Nothing is
 # built; a compiler takes 15 s. `tools/check_compilers.sh clang++-19` runs one compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 newest=clang++-19  # in Debian 12
 folders=(graph models)
-flags=(-std=c++20 -Wall -Wextra -Werror -fsyntax-only -DONNX_ML=1 -DONNX_NAMESPACE=onnx -I. -x c++)
+flags=(-std=c++20 -Wall -Wextra -Werror -fsyntax-only -DONNX_ML=1 -DONNX_NAMESPACE=onnx -Iinclude -I. -x c++)
 # The options of cmake/targets.cmake.
 flags_of() {
   case "$1" in
@@ -28,9 +28,9 @@ if [ $# -gt 0 ] && [ ${#absent[@]} -gt 0 ]; then
   exit 2
 fi
 
-joined() { LC_ALL=C sort | sed 's/.*/#include "&"/'; }
+joined() { LC_ALL=C sort | sed 's|^include/||; s/.*/#include "&"/'; }
 headers() {  # without CUDA's, AMX's and AVX-512's, which need a toolkit or flags
-  find graph runtime operators builders models data -name '*.h' | grep -vE '_cuda\.h$|/(cuda|amx)/|/cudnn_|/cublas_|/avx(2|512)'
+  find include graph runtime operators builders models data -name '*.h' | grep -vE '_cuda\.h$|/(cuda|amx)/|/cudnn_|/cublas_|/avx(2|512)'
 }
 
 failed=()

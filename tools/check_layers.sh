@@ -1,22 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the layers: graph <- runtime <- operators <- builders <- models <- app <- tools. data includes only runtime and
-# graph. Subfolders of runtime, builders and app are layered, too. Heavy headers stay in files with names that say so.
-# Each test is built. Prints every violation.
+# graph. Public headers (include/lockstep) belong to layers and include public headers only. Subfolders of runtime,
+# builders and app have layers, too. Heavy headers stay in files with names that say so. Each test is built. Prints
+# every violation.
 set -u
 cd "$(dirname "$0")/.."
 
 broken=0
 complain() { echo "$1"; broken=1; }
 
+# The layer of each public header. A new public header needs an entry, and there are at most 30.
+declare -A layer=(
+  [error]=graph [types]=graph [attributes]=graph [op]=graph [graph]=graph [training_model]=graph [model_files]=graph
+  [device]=runtime [tensor]=runtime [kernel]=runtime [feeds]=runtime [results]=runtime [session]=runtime
+  [session_options]=runtime [checkpoint]=runtime [processes]=runtime [random]=runtime
+  [operators]=operators
+  [net]=builders [layers]=builders [losses]=builders [optimizers]=builders [all_reduce]=builders
+  [data_parallel]=builders [resident]=builders [imported]=builders
+  [models]=models
+  [loader]=data [text]=data [episodes]=data
+)
+# public LAYER... : a pattern for the public headers of these layers.
+public() {
+  local header pattern=
+  for header in "${!layer[@]}"; do
+    [[ " $* " == *" ${layer[$header]} "* ]] && pattern+="|$header"
+  done
+  echo "lockstep/(${pattern#|})\\.h"
+}
+
 # allowed FOLDER... : the project folders that files of the first folder may include.
 allowed() {
-  local folder=$1 allowed_pattern
-  allowed_pattern=$(IFS='|'; echo "$*")
+  local folder=$1 folders
+  folders=$(IFS='|'; echo "$*")
   while IFS= read -r line; do
-    complain "$line: $folder may include only: $*"
+    complain "$line: $folder may include only: $*, and their public headers"
   done < <(grep -rnE '^#include "' --include='*.h' --include='*.cc' --include='*.cu' "$folder" |
-           grep -vE "#include \"(${allowed_pattern})/")
+           grep -vE "#include \"((${folders})/|$(public "$@"))")
 }
 allowed graph
 allowed runtime graph
@@ -27,16 +48,39 @@ allowed data graph runtime
 allowed app graph runtime operators builders models data
 allowed tools graph runtime operators builders models data app
 
+declare -A below=(
+  [graph]=graph [runtime]='graph runtime' [operators]='graph runtime operators'
+  [builders]='graph runtime operators builders' [models]='graph runtime operators builders models'
+  [data]='graph runtime data'
+)
+for header in include/lockstep/*; do
+  name=$(basename "$header" .h)
+  [ -n "${layer[$name]:-}" ] || complain "$header: tools/check_layers.sh lists no layer for it"
+  while IFS= read -r line; do
+    complain "$header:$line: a public header includes public headers of its own layer and below only"
+  done < <(grep -nE '^#include "' "$header" | grep -vE "#include \"$(public ${below[${layer[$name]:-graph}]})\"")
+  # Types of ONNX, protobuf and plans are private.
+  while IFS= read -r line; do
+    complain "$header:$line: a public header names no type of onnx, protobuf or a plan"
+  done < <(sed 's|//.*||' "$header" | grep -nE '\bonnx::|\bgoogle::|\b(Plan|PlanStep|Executor|States)\b')
+done
+[ "$(find include/lockstep -type f | wc -l)" -le 30 ] || complain "include/lockstep has more than 30 headers"
+# Programs of users include public headers only.
+while IFS= read -r line; do
+  complain "$line: users' programs include <lockstep/..> and libraries only"
+done < <(grep -nE '^#include ["<]' tests/consumer/*.cc docs/*.md README.md |
+         grep -vE "#include (<[a-z_]+>|<(omp|dlfcn)\.h>|<$(public graph runtime operators builders models data)>)")
+
 # floor FOLDER SUBFOLDER PATTERN : the subfolders of FOLDER that files of a subfolder may include.
 floor() {
-  local folder=$1 room=$2 below=$3
+  local folder=$1 room=$2 lower=$3
   while IFS= read -r line; do
-    complain "$line: $folder/$room may include of $folder only: $room $below"
-  done < <(grep -nE "^#include \"$folder/[a-z_]+/" "$folder/$room"/*.* | grep -vE "#include \"$folder/($room/${below:+|$below})")
+    complain "$line: $folder/$room may include of $folder only: $room $lower"
+  done < <(grep -nE "^#include \"$folder/[a-z_]+/" "$folder/$room"/*.* | grep -vE "#include \"$folder/($room/${lower:+|$lower})")
 }
-# A file outside the subfolders of runtime may include layout and threads; all other subfolders may include such files.
+# A file of runtime itself may include layout and threads; all other subfolders may include it.
 while IFS= read -r line; do
-  complain "$line: a file outside the subfolders of runtime may include layout/ and threads/ only"
+  complain "$line: a file of runtime itself may include layout/ and threads/ only"
 done < <(grep -nE '^#include "runtime/[a-z_]+/' runtime/*.* | grep -vE '"runtime/(layout|threads)/')
 while IFS= read -r line; do
   complain "$line: runtime/layout and runtime/threads may include nothing else of runtime"
@@ -72,9 +116,9 @@ only() {
   while IFS= read -r line; do
     complain "$line: allowed only in $where"
   done < <(grep -rnE "^#include [<\"]($header)" --include='*.h' --include='*.cc' --include='*.cu' \
-             graph runtime operators builders models data app tools tests | grep -vE "^($where)")
+             include graph runtime operators builders models data app tools tests | grep -vE "^($where)")
 }
-only 'onnx/|graph/(onnx|schema|infer|import|export)\.h' 'graph/|tests/graph/|tests/fuzz/metadata\.cc|tests/fuzz/mutate_onnx\.cc'
+only 'onnx/|graph/(onnx|schema|infer|import|export|attribute_reader|graph_members)\.h' 'graph/|tests/graph/|tests/fuzz/metadata\.cc|tests/fuzz/mutate_onnx\.cc'
 only 'google/protobuf' 'graph/|tests/graph/|tests/fuzz/mutate_onnx\.cc|app/record/proto_message\.cc'
 only 'oneapi/|operators/([a-z_]+/)+([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/([a-z_]+/)+[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/doctor\.cc|app/version\.cc'
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
@@ -89,9 +133,9 @@ only 'jpeglib\.h' 'data/formats/jpeg\.cc|tests/support/pictures\.cc'
 # Two types of one name are one type to the linker, which keeps one destructor for both.
 while IFS= read -r name; do
   complain "$name is defined in several headers: $(grep -rlE "^(struct|class|enum class) $name [^;]*\{" --include='*.h' \
-    graph runtime operators builders models data app tools | tr '\n' ' ')"
+    include graph runtime operators builders models data app tools | tr '\n' ' ')"
 done < <(grep -rhoE '^(struct|class|enum class) [A-Za-z]+ [^;]*\{' --include='*.h' \
-           graph runtime operators builders models data app tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
+           include graph runtime operators builders models data app tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
 
 # A test that is in no list is never built.
 while IFS= read -r file; do

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "app/task_kind.h"
-#include "graph/error.h"
-#include "models/models.h"
+#include "graph/print.h"
+#include "lockstep/error.h"
+#include "lockstep/models.h"
 #include "tools/subcommands.h"
 
 namespace lockstep {

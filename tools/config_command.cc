@@ -8,6 +8,7 @@
 #include "app/config/read.h"
 #include "app/task_kind.h"
 #include "graph/printable.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/rendezvous.h"
 
 namespace lockstep {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace CLI {
 class App;

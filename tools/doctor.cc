@@ -5,11 +5,12 @@
 #include <iostream>
 
 #include "app/machine.h"
-#include "operators/all.h"
+#include "lockstep/device.h"
+#include "lockstep/operators.h"
 #include "operators/cuda.h"
 #include "operators/kit/dnnl.h"
 #include "operators/kit/simd/isa.h"
-#include "runtime/device.h"
+#include "runtime/accelerator.h"
 #include "runtime/threads/cores.h"
 #include "tools/command.h"
 

@@ -12,9 +12,9 @@
 #include "app/train/trained_network.h"
 #include "app/train/weights.h"
 #include "app/written_files.h"
-#include "graph/io.h"
 #include "graph/printable.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/model_files.h"
 #include "tools/command.h"
 
 namespace lockstep {

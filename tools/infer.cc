@@ -8,7 +8,7 @@
 
 #include "app/task_kind.h"
 #include "data/formats/formats.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "tools/command.h"
 
 namespace lockstep {

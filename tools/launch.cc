@@ -17,8 +17,8 @@
 #include <iostream>
 #include <optional>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 #include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_token.h"
 #include "tools/command.h"

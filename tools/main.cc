@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "app/version.h"
-#include "graph/graph.h"
 #include "graph/nearest.h"
 #include "graph/printable.h"
 #include "graph/refusal.h"
+#include "lockstep/graph.h"
 #include "tools/command.h"
 #include "tools/completion.h"
 #include "tools/manual.h"

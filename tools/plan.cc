@@ -8,7 +8,7 @@
 
 #include "app/model_source.h"
 #include "graph/auxiliaries.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/cuda.h"
 #include "runtime/plan/compile.h"
 #include "runtime/threads/cores.h"

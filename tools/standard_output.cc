@@ -9,7 +9,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

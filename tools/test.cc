@@ -4,6 +4,7 @@
 
 #include "app/predict/score.h"
 #include "app/task_kind.h"
+#include "lockstep/processes.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 

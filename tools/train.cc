@@ -5,6 +5,7 @@
 
 #include "app/task_kind.h"
 #include "app/train/train.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/interruption.h"
 #include "tools/command.h"
 #include "tools/config_command.h"

@@ -6,7 +6,9 @@
 #include "app/classification/network.h"
 #include "app/config/read.h"
 #include "app/train/read_settings.h"
-#include "graph/graph.h"
+#include "builders/all_reduce/all_reduce.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {

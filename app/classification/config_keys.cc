@@ -3,7 +3,7 @@
 #include "app/classification/config.h"
 #include "data/dataset.h"
 #include "graph/listed.h"
-#include "models/models.h"
+#include "lockstep/models.h"
 
 namespace lockstep {
 namespace {

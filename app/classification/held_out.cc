@@ -10,8 +10,9 @@
 #include "app/classification/network.h"
 #include "app/train/gathered.h"
 #include "graph/listed.h"
+#include "lockstep/feeds.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
-#include "runtime/feeds.h"
 #include "runtime/state/shared_statistics.h"
 #include "runtime/threads/parallel.h"
 

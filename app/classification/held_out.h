@@ -9,9 +9,9 @@
 #include "app/classification/config.h"
 #include "app/record/test_result.h"
 #include "data/labelled_images.h"
-#include "data/loader.h"
 #include "graph/passes/predict.h"
-#include "runtime/state/session.h"
+#include "lockstep/loader.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

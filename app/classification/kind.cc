@@ -6,7 +6,7 @@
 #include "app/classification/task.h"
 #include "app/task_kind.h"
 #include "app/train/run_folder.h"
-#include "models/models.h"
+#include "lockstep/models.h"
 
 namespace lockstep::classification_task {
 namespace {

@@ -3,10 +3,11 @@
 
 #include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
-#include "builders/net/losses.h"
-#include "builders/step/data_parallel.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/imported.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep {

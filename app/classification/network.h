@@ -5,9 +5,10 @@
 #include "app/classification/config.h"
 #include "builders/net/bytes.h"
 #include "data/dataset.h"
-#include "graph/training.h"
-#include "models/models.h"
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
+#include "lockstep/imported.h"
+#include "lockstep/models.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "data/image.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "runtime/plan/compile.h"
 #include "runtime/threads/cores.h"
 

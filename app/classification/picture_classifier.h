@@ -8,6 +8,8 @@
 
 #include "app/classification/trained_classifier.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 
 namespace lockstep {
 

@@ -11,6 +11,7 @@
 #include "app/report/classes.h"
 #include "app/texts.h"
 #include "app/train/picture_check.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "graph/error.h"
-#include "graph/graph.h"
+#include "lockstep/error.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {

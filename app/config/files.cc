@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "app/config/read.h"
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

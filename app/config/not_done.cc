@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
 #include "graph/listed.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

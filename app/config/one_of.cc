@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

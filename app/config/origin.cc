@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

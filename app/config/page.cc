@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "app/config/not_done.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "app/config/key.h"
 #include "app/config/yaml.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

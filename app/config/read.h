@@ -10,7 +10,7 @@
 #include "app/config/files.h"
 #include "app/config/key.h"
 #include "app/config/origin.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

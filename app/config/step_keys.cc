@@ -6,8 +6,9 @@
 #include "builders/all_reduce/algorithm.h"
 #include "builders/step/precision.h"
 #include "builders/step/statistics.h"
-#include "graph/error.h"
 #include "graph/limits.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/error.h"
 #include "operators/collective/collective.h"
 
 namespace lockstep {

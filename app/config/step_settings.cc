@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "app/config/read.h"
+#include "builders/all_reduce/all_reduce.h"
 #include "graph/file.h"
+#include "runtime/plan/compile.h"
 
 namespace lockstep {
 namespace {

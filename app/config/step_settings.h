@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "app/config/key.h"
-#include "builders/step/data_parallel.h"
-#include "runtime/device.h"
+#include "builders/all_reduce/all_reduce.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/device.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 
 #include "app/config/key.h"
 #include "app/config/origin.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

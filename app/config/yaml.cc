@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

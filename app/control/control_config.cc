@@ -5,6 +5,7 @@
 
 #include "app/config/read.h"
 #include "app/train/read_settings.h"
+#include "builders/all_reduce/all_reduce.h"
 
 namespace lockstep {
 namespace {

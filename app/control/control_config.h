@@ -10,9 +10,9 @@
 #include "app/config/files.h"
 #include "app/config/key.h"
 #include "app/train/settings.h"
-#include "builders/net/policy_loss.h"
 #include "data/episodes/advantages.h"
-#include "data/episodes/environment.h"
+#include "lockstep/episodes.h"
+#include "lockstep/losses.h"
 
 namespace lockstep {
 

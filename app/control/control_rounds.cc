@@ -7,9 +7,12 @@
 
 #include "app/control/played.h"
 #include "app/texts.h"
-#include "models/actor_critic.h"
+#include "builders/resident/inputs.h"
+#include "builders/resident/load.h"
+#include "lockstep/models.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "runtime/dist/agree.h"
-#include "runtime/shuffle.h"
 
 namespace lockstep {
 namespace {
@@ -134,7 +137,7 @@ StepResult ControlRounds::sweep(int64_t round, NotFinite* not_finite) {
                    .first_epoch = round * config_.epochs,
                    .first_step = static_cast<uint64_t>(round * steps),
                    .not_finite = not_finite},
-                  [&](uint64_t, const Answers& answers) {
+                  [&](uint64_t, const Results& answers) {
                     if (corrects) feeds.set(Role::correction, 1);  // the rate jumps once a round
                     const StepResult step = result_of(model, answers);
                     if (!step.skipped.empty()) {

@@ -12,8 +12,10 @@
 #include "app/control/played.h"
 #include "app/control/policy_program.h"
 #include "app/train/rounds.h"
-#include "builders/resident/batch.h"
-#include "data/episodes/rollout.h"
+#include "lockstep/episodes.h"
+#include "lockstep/processes.h"
+#include "lockstep/resident.h"
+#include "lockstep/session_options.h"
 
 namespace lockstep {
 

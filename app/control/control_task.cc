@@ -6,10 +6,10 @@
 #include "app/control/film.h"
 #include "app/control/played.h"
 #include "app/texts.h"
-#include "builders/step/data_parallel.h"
 #include "graph/limits.h"
-#include "models/actor_critic.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

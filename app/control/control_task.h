@@ -11,7 +11,7 @@
 #include "app/control/control_rounds.h"
 #include "app/control/policy_program.h"
 #include "app/train/task.h"
-#include "data/episodes/greedy.h"
+#include "lockstep/episodes.h"
 
 namespace lockstep {
 

@@ -7,7 +7,7 @@
 
 #include "app/texts.h"
 #include "data/episodes/cart_pole.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

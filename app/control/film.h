@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/episodes/environment.h"
+#include "lockstep/episodes.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 #include "app/control/control_task.h"
 #include "app/control/scorer.h"
 #include "app/task_kind.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep::control_task {
 namespace {

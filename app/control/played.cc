@@ -6,7 +6,8 @@
 #include <iomanip>
 #include <sstream>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

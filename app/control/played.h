@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "data/episodes/environments.h"
-#include "runtime/comm.h"
+#include "lockstep/episodes.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

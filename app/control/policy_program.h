@@ -5,10 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "data/episodes/environment.h"
-#include "data/episodes/predictor.h"
 #include "graph/passes/predict.h"
-#include "runtime/state/session.h"
+#include "lockstep/episodes.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

@@ -5,8 +5,11 @@
 
 #include "app/detection/network.h"
 #include "builders/step/partition.h"
-#include "data/loader.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/loader.h"
+#include "lockstep/processes.h"
 #include "runtime/finite.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
@@ -56,7 +59,7 @@ PredictedBoxes predicted_by(const std::vector<Replicated>& outputs, std::span<co
 void check_parameters(const Session& session) {
   for (const State& state : session.model().states) {
     if (!is_parameter(state.kind)) continue;
-    const Seen seen = session.state().see(state.values[0]);
+    const Seen seen = states_of(session).see(state.values[0]);
     const int64_t place = first_not_finite(seen.tensor);
     if (place < 0) continue;
     fail("'", state.name, "' is ", text_of_value(seen.tensor, place), " at ",

@@ -8,7 +8,7 @@
 #include "app/detection/found_boxes.h"
 #include "app/detection/picture_rounds.h"
 #include "graph/passes/predict.h"
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

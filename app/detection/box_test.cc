@@ -6,8 +6,9 @@
 
 #include "app/detection/proposal_file.h"
 #include "app/train/gathered.h"
-#include "graph/error.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 namespace {

@@ -6,8 +6,9 @@
 
 #include "app/config/read.h"
 #include "app/detection/types.h"
+#include "builders/all_reduce/all_reduce.h"
 #include "builders/detection/anchors.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "models/detection/catalogue.h"
 #include "models/detection/inputs.h"
 

@@ -2,8 +2,8 @@
 // The keys of data sets: DATASETS, DATA_DIR, DATA and SCENES.
 #include "app/detection/data_sets.h"
 #include "app/detection/key_tables.h"
-#include "graph/error.h"
 #include "graph/listed.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

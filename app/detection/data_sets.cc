@@ -8,9 +8,9 @@
 #include "app/detection/catalogue.h"
 #include "data/coco/read_annotations.h"
 #include "data/detection/joined_pictures.h"
-#include "graph/error.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

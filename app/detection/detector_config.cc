@@ -11,7 +11,7 @@
 #include "app/detection/data_sets.h"
 #include "app/detection/inferred_values.h"
 #include "app/detection/key_tables.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

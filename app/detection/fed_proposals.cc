@@ -8,7 +8,7 @@
 
 #include "app/detection/data_sets.h"
 #include "app/detection/proposal_file.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "models/detection/inputs.h"
 
 namespace lockstep {

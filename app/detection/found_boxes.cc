@@ -6,7 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/coco/results.h"
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "graph/print.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/detection/detector_config.h"
+#include "graph/print.h"
 #include "models/detection/catalogue.h"
 
 namespace lockstep {

@@ -18,10 +18,11 @@
 #include "app/train/run_folder.h"
 #include "app/train/weights.h"
 #include "data/image.h"
-#include "graph/io.h"
 #include "graph/printable.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "models/detection/inputs.h"
-#include "operators/all.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,8 @@
 #include "app/config/read.h"
 #include "app/detection/functions.h"
 #include "app/detection/types.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "runtime/plan/compile.h"
 
 namespace lockstep {
 namespace {

@@ -9,7 +9,8 @@
 #include "app/detection/task.h"
 #include "app/detection/types.h"
 #include "app/task_kind.h"
-#include "graph/error.h"
+#include "graph/print.h"
+#include "lockstep/error.h"
 
 namespace lockstep::detection_task {
 namespace {

@@ -2,10 +2,10 @@
 #include "app/detection/network.h"
 
 #include "app/detection/types.h"
-#include "builders/step/data_parallel.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
 #include "models/detection/catalogue.h"
 #include "models/detection/detector.h"
-#include "operators/all.h"
 
 namespace lockstep {
 namespace {

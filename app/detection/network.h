@@ -5,7 +5,7 @@
 
 #include "app/detection/detector_config.h"
 #include "data/detection/padded_shapes.h"
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

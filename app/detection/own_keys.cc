@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys that Detectron does not have.
 #include "app/detection/key_tables.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

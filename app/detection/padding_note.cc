@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/detection/padding_note.h"
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "operators/norm/norm.h"
 
 namespace lockstep {

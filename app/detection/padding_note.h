@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "models/detection/inputs.h"
 
 namespace lockstep {

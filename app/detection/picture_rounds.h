@@ -11,7 +11,7 @@
 #include "data/detection/padded_shapes.h"
 #include "data/detection/picture.h"
 #include "data/detection/picture_set.h"
-#include "data/minibatch.h"
+#include "lockstep/loader.h"
 
 namespace lockstep {
 

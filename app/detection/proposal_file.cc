@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {

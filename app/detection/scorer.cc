@@ -20,6 +20,8 @@
 #include "builders/step/partition.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

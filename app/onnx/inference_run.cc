@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "runtime/threads/cores.h"
 

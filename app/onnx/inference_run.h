@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/training.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "graph/passes/fold.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "runtime/plan/fold.h"
 
 namespace lockstep {

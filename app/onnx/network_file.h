@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "graph/io.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/onnx/portable_file.h"
 
-#include "graph/io.h"
 #include "graph/passes/portable.h"
 #include "graph/passes/predict.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 

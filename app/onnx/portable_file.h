@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

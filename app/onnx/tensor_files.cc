@@ -6,7 +6,7 @@
 
 #include "data/npy.h"
 #include "graph/file.h"
-#include "graph/io.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep {
 namespace {

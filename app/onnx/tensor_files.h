@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "graph/graph.h"
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -10,8 +10,8 @@
 #include "app/train/run_place.h"
 #include "app/train/weights.h"
 #include "graph/printable.h"
-#include "operators/all.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "app/config/files.h"
 #include "app/predict/infer.h"
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

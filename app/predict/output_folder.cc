@@ -9,10 +9,10 @@
 #include <sstream>
 #include <system_error>
 
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/refusal.h"
 #include "graph/write_place.h"
+#include "lockstep/error.h"
 #include "runtime/dist/sha256.h"
 
 namespace lockstep {

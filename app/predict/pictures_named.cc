@@ -5,8 +5,8 @@
 #include "app/predict/infer.h"
 #include "data/formats/formats.h"
 #include "data/picture_folder.h"
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

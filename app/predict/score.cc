@@ -9,10 +9,11 @@
 #include "app/train/run_folder.h"
 #include "app/train/run_place.h"
 #include "app/train/weights.h"
-#include "graph/error.h"
 #include "graph/printable.h"
-#include "operators/all.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/error.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 namespace {

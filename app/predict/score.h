@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/config/files.h"
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

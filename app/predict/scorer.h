@@ -7,9 +7,9 @@
 
 #include "app/predict/output_folder.h"
 #include "app/train/settings.h"
-#include "graph/training.h"
-#include "runtime/comm.h"
-#include "runtime/state/session.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

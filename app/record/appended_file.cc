@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

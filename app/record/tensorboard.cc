@@ -5,7 +5,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "runtime/accelerator.h"
 #include "runtime/state/checksum.h"
 
 namespace lockstep {

@@ -9,7 +9,7 @@
 
 #include "app/report/html.h"
 #include "app/texts.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

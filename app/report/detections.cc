@@ -9,7 +9,7 @@
 #include "app/report/pictures.h"
 #include "app/report/precision_chart.h"
 #include "app/texts.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include "app/draw/boxes.h"
 #include "app/report/html.h"
 #include "app/texts.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

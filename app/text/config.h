@@ -9,8 +9,8 @@
 #include "app/config/files.h"
 #include "app/config/key.h"
 #include "app/train/settings.h"
-#include "models/models.h"
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
+#include "lockstep/models.h"
 
 namespace lockstep {
 

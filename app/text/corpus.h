@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "app/text/config.h"
-#include "data/text/split.h"
-#include "data/text/vocabulary.h"
+#include "lockstep/text.h"
 
 namespace lockstep {
 

@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

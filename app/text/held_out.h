@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/text/corpus.h"
-#include "data/text/scored_rows.h"
 #include "graph/passes/predict.h"
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
+#include "lockstep/text.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/predict/infer.h"
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -7,7 +7,7 @@
 #include "app/text/task.h"
 #include "app/train/run_folder.h"
 #include "app/train/trained_network.h"
-#include "models/models.h"
+#include "lockstep/models.h"
 
 namespace lockstep::text_task {
 namespace {

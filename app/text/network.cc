@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "builders/step/data_parallel.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

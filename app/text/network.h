@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/text/config.h"
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

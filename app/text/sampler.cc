@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "graph/limits.h"
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

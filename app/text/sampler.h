@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "data/text/vocabulary.h"
-#include "graph/graph.h"
-#include "runtime/tensor.h"
+#include "lockstep/graph.h"
+#include "lockstep/tensor.h"
+#include "lockstep/text.h"
 
 namespace lockstep {
 

@@ -12,7 +12,8 @@
 #include "app/train/chosen_run.h"
 #include "app/train/own_steps.h"
 #include "app/train/run_folder.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 namespace {

@@ -10,6 +10,7 @@
 #include "graph/limits.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 namespace {

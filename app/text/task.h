@@ -10,7 +10,7 @@
 #include "app/text/corpus.h"
 #include "app/text/held_out.h"
 #include "app/train/task.h"
-#include "data/text/batches.h"
+#include "lockstep/text.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 #include "app/train/arithmetic.h"
 
 #include "graph/passes/bind.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "runtime/plan/fold.h"
 
 namespace lockstep {

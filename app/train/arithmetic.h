@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 #include "app/train/weights.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {

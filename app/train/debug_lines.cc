@@ -4,7 +4,7 @@
 #include <set>
 
 #include "builders/all_reduce/packing_summary.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

@@ -14,11 +14,11 @@
 #include "app/train/rounds.h"
 #include "app/train/settings.h"
 #include "app/train/weights.h"
-#include "data/minibatch.h"
 #include "data/skipped_pictures.h"
-#include "graph/training.h"
-#include "runtime/feeds.h"
-#include "runtime/state/session.h"
+#include "lockstep/feeds.h"
+#include "lockstep/loader.h"
+#include "lockstep/session.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -6,6 +6,8 @@
 #include "app/train/agreement.h"
 #include "builders/step/partition.h"
 #include "graph/print.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/train/learning.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "app/texts.h"
-#include "graph/error.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "app/report/report.h"
 #include "app/train/testing.h"
-#include "graph/shape.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

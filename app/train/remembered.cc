@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "graph/error.h"
 #include "graph/excerpt.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "app/train/learning.h"
 #include "app/train/settings.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
 
 namespace lockstep {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/train/step_result.h"
+#include "lockstep/session_options.h"
 #include "runtime/exec/executor.h"
 
 namespace lockstep {

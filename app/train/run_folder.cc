@@ -14,9 +14,9 @@
 #include <fstream>
 #include <thread>
 
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/refusal.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

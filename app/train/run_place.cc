@@ -9,7 +9,7 @@
 #include "app/train/saved_numbers.h"
 #include "app/train/training_run.h"
 #include "graph/printable.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {

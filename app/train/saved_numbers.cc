@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

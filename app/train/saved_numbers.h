@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
 
 namespace lockstep {
 

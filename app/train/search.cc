@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

@@ -8,7 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
 #include "runtime/exec/executor.h"
 
 namespace lockstep {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
 
 namespace lockstep {
 namespace {

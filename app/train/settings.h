@@ -8,8 +8,10 @@
 #include "app/config/key.h"
 #include "app/config/step_settings.h"
 #include "app/train/solver.h"
-#include "builders/optimizers/lr_schedule.h"
-#include "runtime/state/session.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
 
 namespace lockstep {
 

@@ -4,11 +4,10 @@
 #include <iterator>
 #include <vector>
 
-#include "builders/optimizers/adamw.h"
-#include "builders/optimizers/nesterov.h"
-#include "graph/graph.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "lockstep/graph.h"
+#include "lockstep/optimizers.h"
 
 namespace lockstep {
 namespace {

@@ -5,11 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "builders/optimizers/adagrad.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/lars.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/optimizers/rmsprop.h"
+#include "lockstep/optimizers.h"
 
 namespace lockstep {
 

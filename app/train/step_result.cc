@@ -11,7 +11,7 @@ std::vector<std::string> numbers_of(const TrainingModel& model) {
   return names;
 }
 
-StepResult result_of(const TrainingModel& model, const Answers& answers) {
+StepResult result_of(const TrainingModel& model, const Results& answers) {
   StepResult result;
   result.loss = answers.loss();
   if (model.losses.size() > 1)

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/training.h"
-#include "runtime/answers.h"
+#include "lockstep/results.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 
@@ -22,6 +22,6 @@ struct StepResult {
 // metrics.
 std::vector<std::string> numbers_of(const TrainingModel& model);
 // The result of a step of `model`, with the numbers of numbers_of().
-StepResult result_of(const TrainingModel& model, const Answers& answers);
+StepResult result_of(const TrainingModel& model, const Results& answers);
 
 }  // namespace lockstep

@@ -4,7 +4,7 @@
 
 #include "app/train/run_place.h"
 #include "app/train/task.h"
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

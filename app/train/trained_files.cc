@@ -9,6 +9,7 @@
 #include "app/train/trained_network.h"
 #include "app/train/weights.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
@@ -20,7 +21,7 @@ constexpr const char* kIterations = "iterations";
 StateValues weights_of(const Session& session) {
   StateValues values;
   for (const State& state : session.model().states)
-    if (is_weight(state.kind)) values.emplace(state.name, session.state().read(state.values[0]));
+    if (is_weight(state.kind)) values.emplace(state.name, states_of(session).read(state.values[0]));
   return values;
 }
 

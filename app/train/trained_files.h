@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/train/testing.h"
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/passes/predict.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {

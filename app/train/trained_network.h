@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/io.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep {
 

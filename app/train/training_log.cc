@@ -12,6 +12,8 @@
 #include "app/train/gathered.h"
 #include "builders/step/whole_loss.h"
 #include "graph/listed.h"
+#include "lockstep/processes.h"
+#include "operators/kit/window.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

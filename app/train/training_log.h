@@ -15,6 +15,8 @@
 #include "app/train/progress.h"
 #include "app/train/task.h"
 #include "app/train/training_run.h"
+#include "lockstep/processes.h"
+#include "operators/kit/window.h"
 
 namespace lockstep {
 struct LogOptions {

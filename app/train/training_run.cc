@@ -12,7 +12,9 @@
 #include "app/train/saved_numbers.h"
 #include "app/train/weights.h"
 #include "graph/printable.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
 #include "runtime/dist/agree.h"
 #include "runtime/state/safetensors.h"
 
@@ -216,7 +218,7 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   if (!not_finite) options.meanwhile = [this, step] { feed_ahead(step + 1); };
   options.not_finite = not_finite;
   options.blame_feeds = false;  // all processes first agree on the culprit
-  const Answers answers(form.model, form.step->run(form.feeds->tensors(), options),
+  const Results answers(form.model, form.step->run(form.feeds->tensors(), options),
                         form.feeds->shares());
   return result_of(form.model, answers);
 }

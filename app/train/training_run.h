@@ -11,11 +11,12 @@
 #include "app/train/learning.h"
 #include "app/train/own_steps.h"
 #include "app/train/search.h"
-#include "data/loader.h"
-#include "data/minibatch.h"
-#include "graph/training.h"
-#include "runtime/state/checkpoint.h"
-#include "runtime/state/session.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/loader.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

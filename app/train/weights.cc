@@ -5,10 +5,12 @@
 #include <set>
 
 #include "graph/listed.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 #include "runtime/finite.h"
-#include "runtime/state/checkpoint.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
@@ -63,7 +65,7 @@ Matched matched(const Session& session, const StateValues& tensors, const Weight
     }
     used.insert(found->first);
     check_finite(found->second, options.path, state.name);
-    const TensorDesc& desc = session.state().at(state.values[0]).desc;
+    const TensorDesc& desc = states_of(session).at(state.values[0]).desc;
     const Literal& theirs = found->second;
     if (theirs.dims() == desc.dims && theirs.dtype() == desc.dtype) {
       result.values.emplace(state.name, theirs);
@@ -108,7 +110,7 @@ Matched matched(const Session& session, const StateValues& tensors, const Weight
 void share(const Session& session, StateValues& values) {
   for (const State& state : session.model().states) {
     if (!is_weight(state.kind)) continue;
-    const TensorDesc& desc = session.state().at(state.values[0]).desc;
+    const TensorDesc& desc = states_of(session).at(state.values[0]).desc;
     std::string bytes;
     if (const auto mine = values.find(state.name); mine != values.end())
       bytes.assign(reinterpret_cast<const char*>(mine->second.bytes().data()), desc.bytes());

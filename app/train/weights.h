@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "builders/all_reduce/algorithm.h"
-#include "graph/error.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -6,7 +6,10 @@
 #include <optional>
 
 #include "builders/all_reduce/algorithm.h"
+#include "builders/all_reduce/choice.h"
 #include "builders/all_reduce/expand.h"
+#include "builders/all_reduce/spec.h"
+#include "operators/collective/collective.h"
 #include "operators/shape/shape.h"
 #include "operators/weighted/weighted.h"
 

@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns "sum these gradients over the replicas" into graph nodes. In one replica's graph a sum is a
-// collective with one operand, marked with the algorithm for a tensor of its size; expand.h
-// replaces it by the algorithm's nodes once the replicas exist.
+// Adds the sums of gradients over the replicas to one replica's graph. A sum is a collective with one
+// operand, marked with the algorithm for a tensor of its size. expand.h replaces the collective by the
+// algorithm's nodes once the replicas exist.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "builders/all_reduce/choice.h"
 #include "builders/all_reduce/packing.h"
-#include "builders/all_reduce/spec.h"
-#include "graph/graph.h"
+#include "lockstep/all_reduce.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
-
-struct AllReduceOptions {
-  AllReduceSpec spec = {.ranges = {{"collective"}}};
-  Packing packing = {};
-  std::string buckets = "";              // a bucket plan as text, instead of a packing
-  std::string buckets_from = "buckets";  // where that text is from, for errors
-  int pieces = 1;                        // of each bucket; each piece is summed by itself
-  // The number of consecutive buckets whose nodes have names under one scope, allreduce_0,
-  // allreduce_1, .., which viewers fold; 1: no scope.
-  int merge_scope = 1;
-  // The element type of gradients in transit, float16 or bfloat16. They are summed in float32, and
-  // the sums are rounded to it. undefined: unchanged.
-  DType wire = DType::undefined;
-  Topology topology = {};  // for `auto`
-  int processes = 1;       // with equal numbers of replicas, in order
-  // Devices of each process that hold no replica: they sum where an algorithm has gatherers.
-  int auxiliaries = 0;
-  std::vector<int> ring_order =
-      {};  // xring: a process's replicas in order of the ring; default 0, 1, ..
-};
 
 // 0, 1, .. if the options give none.
 std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas);
@@ -58,7 +37,7 @@ class AllReducer {
  private:
   bool means() const { return options_.spec.reduction == Reduction::mean; }
   std::string result_name(const Graph& one, Value gradient) const;
-  // That range of the spec; for `auto`, the algorithm chosen for so many bytes.
+  // A range of the spec; for `auto`, the algorithm chosen for this many bytes.
   AllReduceRange algorithm_for(std::size_t range, double bytes);
   void sum_bucket(Graph& one, const std::vector<Value>& gradients, const Bucket& bucket,
                   const std::string& name, std::vector<Value>& sums);

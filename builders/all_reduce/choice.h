@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "builders/all_reduce/spec.h"
-#include "builders/all_reduce/topology.h"
+#include "lockstep/all_reduce.h"
 
 namespace lockstep {
 

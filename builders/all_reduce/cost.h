@@ -3,7 +3,7 @@
 // seconds. Summing n bytes takes n / adding seconds.
 #pragma once
 
-#include "builders/all_reduce/topology.h"
+#include "lockstep/all_reduce.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 // Algorithms in which some replicas gather whole tensors or pieces, sum them, and send the result
 // to all.
 #include "builders/all_reduce/algorithm.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "builders/all_reduce/algorithm.h"
+#include "operators/collective/collective.h"
 
 namespace lockstep {
 namespace {

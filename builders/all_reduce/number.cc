@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -3,6 +3,8 @@
 // node's kernel sums over the replicas of a process, then over processes.
 #include "builders/all_reduce/algorithm.h"
 
+#include "operators/collective/collective.h"
+
 namespace lockstep {
 namespace {
 

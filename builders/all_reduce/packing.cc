@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "builders/all_reduce/number.h"
-#include "graph/error.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "builders/all_reduce/packing.h"
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -9,7 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
+#include "operators/collective/collective.h"
 
 namespace lockstep {
 

@@ -3,8 +3,8 @@
 
 #include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/number.h"
-#include "graph/error.h"
-#include "graph/graph.h"
+#include "lockstep/error.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/all_reduce/topology.h"
+#include "lockstep/all_reduce.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 #include "operators/targets/targets.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 // pixel of a box. to_input and to_picture give the same numbers as Detectron.
 #pragma once
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "builders/net/net.h"
+#include "lockstep/net.h"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

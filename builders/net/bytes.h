@@ -3,16 +3,11 @@
 // nodes normalise: Cast, Mul and Sub, which any ONNX engine runs and a plan computes in one pass.
 #pragma once
 
-#include <vector>
+#include <string>
 
-#include "builders/net/net.h"
+#include "lockstep/imported.h"
 
 namespace lockstep {
-
-// A byte becomes byte * scale - shift, by channel.
-struct ByteScale {
-  std::vector<float> scale, shift;
-};
 
 // An input of bytes, [N, C, ..], as float32. Throws unless `scale` is for that many channels.
 Value byte_input(Net& net, const std::string& name, const Shape& shape, const ByteScale& scale,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "builders/net/bytes.h"
 #include "builders/net/patterns.h"
 #include "graph/gradient.h"
 #include "operators/batch_norm/batch_norm.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/initializers.h"
+#include "lockstep/net.h"
 
 #include <cmath>
 #include <memory>

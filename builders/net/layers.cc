@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/layers.h"
+#include "lockstep/layers.h"
 
 #include <tuple>
 #include <utility>
 
+#include "builders/net/conv_attrs.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "operators/dropout/dropout.h"

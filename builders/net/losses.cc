@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/losses.h"
+#include "lockstep/losses.h"
 
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/policy_loss.h"
+#include "lockstep/losses.h"
 
 #include <cmath>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/net/sequence_layers.h"
+#include "lockstep/layers.h"
 
 #include <cmath>
 
 #include "operators/gather/gather.h"
+#include "operators/rnn/recurrence.h"
 #include "operators/rnn/rnn.h"
 #include "operators/shape/shape.h"
 

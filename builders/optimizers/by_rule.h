@@ -6,10 +6,13 @@
 #include <cmath>
 #include <string>
 
-#include "builders/optimizers/optimizer.h"
+#include "lockstep/optimizers.h"
+#include "operators/optimizer/momentum.h"
 #include "operators/optimizer/update.h"
 
 namespace lockstep {
+
+inline const OptimizerFeed kLearningRate{Role::rate, "lr"};
 
 // Its slots are the rule's, from zero on. The rule's number is the second one fed, or the update's.
 template <class Rule>
@@ -39,5 +42,9 @@ inline void check_not_negative(const std::string& what, float value) {
   check(value >= 0 && std::isfinite(value), what, " is ", value,
         ", should be finite and at least 0");
 }
+
+// Momentum SGD by this rule. With `correct_momentum` replicas are fed momentum_correction(), which
+// multiplies the old momentum.
+Optimizer momentum_optimizer(const MomentumRule& rule, bool correct_momentum);
 
 }  // namespace lockstep

@@ -2,7 +2,7 @@
 // Weight decay as part of a gradient.
 #pragma once
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ratio needs norms of whole tensors, so it cannot be part of a rule for one element. It is
-// computed by nodes before the momentum's rule. These nodes are visible in the graph. ReduceL2 sums
-// in a fixed order, so every replica computes the same bits. The updates remain one launch.
-#include "builders/optimizers/lars.h"
-
+// LARS. A norm is a property of a whole tensor, so the ratio cannot be part of a rule for one element.
+// The ratio is computed by nodes before the momentum's rule: they are visible in the graph, their sums
+// have the order of ReduceL2, so every replica computes the same bits, and all updates stay one launch.
 #include <string>
 
+#include "builders/optimizers/by_rule.h"
 #include "builders/optimizers/decay.h"
-#include "builders/optimizers/momentum_sgd.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
 #include "operators/weighted/weighted.h"

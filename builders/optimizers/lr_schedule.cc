@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/optimizers/lr_schedule.h"
+#include "lockstep/optimizers.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "graph/error.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

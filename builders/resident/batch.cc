@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/resident/batch.h"
+#include "lockstep/resident.h"
 
 #include <algorithm>
 
-#include "graph/error.h"
+#include "builders/resident/inputs.h"
+#include "builders/resident/load.h"
 #include "graph/listed.h"
+#include "lockstep/error.h"
+#include "lockstep/session_options.h"
 #include "runtime/dist/agree.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 
@@ -20,7 +24,7 @@ const ResidentLoad& ResidentBatch::loaded() const {
 // Throws if a row of the tensor does not fit the state that holds the batch's rows.
 void ResidentBatch::check_input(const std::string& name, const Tensor& tensor) const {
   const State* state = session_.model().find_state(resident_state(name));
-  const TensorDesc& held = session_.state().at(state->values[0]).desc;
+  const TensorDesc& held = states_of(session_).at(state->values[0]).desc;
   TensorDesc wanted = tensor.desc;
   if (!wanted.dims.empty()) wanted.dims[0] = held.dims[0];
   check(wanted == held, "'", name, "' of the batch is ", tensor.desc, ", but its rows are held in ",
@@ -68,7 +72,7 @@ const ResidentLoad& ResidentBatch::load(const std::map<std::string, Tensor>& inp
   const auto write = [&](const std::string& name, int64_t replica, const Rows& rows) {
     const Tensor part = rows_from(inputs.at(name), rows);
     const State* state = model.find_state(resident_state(name));
-    session_.state().write_first(state->values[replica], part);
+    states_of(session_).write_first(state->values[replica], part);
     bytes_ += part.desc.bytes();
   };
   for (int64_t k = 0; k < model.replicas; ++k) {
@@ -93,7 +97,7 @@ void ResidentBatch::feed_minibatch() {
   is_fed_ = true;
 }
 
-Answers ResidentBatch::optimize(int64_t index, const RunOptions& options) {
+Results ResidentBatch::optimize(int64_t index, const RunOptions& options) {
   const ResidentSlice slice = resident_slice(loaded(), index);
   row_ = slice.rows.first;
   sequence_ = slice.states.first;
@@ -106,7 +110,7 @@ uint64_t ResidentBatch::sweep(const Sweep& sweep, const Visit& visit) {
   for (const int64_t index : sweep_order(loaded(), sweep.epochs, sweep.seed, sweep.first_epoch)) {
     RunOptions options = session_.run_options(step);
     if (sweep.not_finite && sweep.not_finite->step < 0) options.not_finite = sweep.not_finite;
-    const Answers answers = optimize(index, options);
+    const Results answers = optimize(index, options);
     if (visit) visit(step, answers);
     ++step;
   }

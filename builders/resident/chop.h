@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "graph/literal.h"
-#include "runtime/tensor.h"
+#include "lockstep/attributes.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep {
 

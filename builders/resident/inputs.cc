@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
-#include "runtime/shuffle.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/print.h"
 #include "operators/kit/dispatch.h"
 
 namespace lockstep {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "graph/print.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep {
 

@@ -6,9 +6,11 @@
 #include <optional>
 #include <set>
 
+#include "builders/step/partition.h"
 #include "graph/group.h"
 #include "graph/passes/copy.h"
 #include "graph/passes/postpone.h"
+#include "graph/placement.h"
 #include "operators/collective/collective.h"
 #include "operators/process/process.h"
 

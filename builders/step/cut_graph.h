@@ -3,7 +3,7 @@
 #pragma once
 
 #include "builders/step/shares.h"
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/step/data_parallel.h"
+#include "lockstep/data_parallel.h"
 
 #include <optional>
 
+#include "builders/all_reduce/all_reduce.h"
 #include "builders/all_reduce/expand.h"
+#include "builders/resident/inputs.h"
+#include "builders/step/clip.h"
+#include "builders/step/embeddings.h"
 #include "builders/step/forward.h"
 #include "builders/step/hold.h"
 #include "builders/step/in_turn.h"
 #include "builders/step/initial_states.h"
 #include "builders/step/linear_layers.h"
+#include "builders/step/loss_scale.h"
 #include "builders/step/non_finite.h"
 #include "builders/step/one_replica.h"
 #include "builders/step/precision.h"

@@ -5,8 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
-#include "builders/step/data_parallel.h"
+#include "lockstep/data_parallel.h"
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"

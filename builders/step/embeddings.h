@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of an embedding's table has few rows that are not zero: those that the step reads.
-// Its sum over the replicas may be that of these rows: all replicas' rows and their places are
-// joined, in replica order, and every replica adds them up alike. The sum is a tensor like any
-// other, and so is the update.
+// Sums the gradients of embeddings by rows: the rows of all replicas and their positions are joined, in
+// replica order, and every replica adds them up in this order. The sum is a tensor like any other, and
+// so is the update.
 #pragma once
 
 #include <map>
@@ -10,18 +9,9 @@
 #include <vector>
 
 #include "builders/step/one_replica.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
-
-struct DataParallelOptions;
-
-enum class EmbeddingSum {
-  automatic,  // by rows where that moves fewer bytes
-  dense,      // the whole gradients
-  sparse,     // by rows wherever that is possible
-};
-EmbeddingSum parse_embedding_sum(const std::string& text);
-std::string text_of(EmbeddingSum sum);
 
 // Gradients that are summed by their rows.
 class EmbeddingSums {

@@ -3,9 +3,9 @@
 // weights. Detectron calls this only_build_forward_pass.
 #pragma once
 
-#include "builders/optimizers/optimizer.h"
-#include "builders/step/data_parallel.h"
 #include "builders/step/one_replica.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/optimizers.h"
 
 namespace lockstep {
 

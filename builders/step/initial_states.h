@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "builders/net/initializers.h"
-#include "graph/training.h"
+#include "lockstep/net.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

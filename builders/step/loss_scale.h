@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loss scaling: small gradients underflow in float16, so the loss is multiplied by a power of two,
-// and gradients are divided by it once they are float32 again. The factor adapts: a step with
-// non-finite gradients changes nothing and halves it, many finite steps double it.
+// Nodes and states of loss scaling (LossScaling in lockstep/data_parallel.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "graph/training.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
-
-struct LossScaling {
-  float first = 65536;
-  float most = 16777216;
-  int growth_steps = 2000;  // number of finite steps that doubles it
-};
 
 struct LossScale {
   Value scale, inverse;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "builders/net/net.h"
+#include "lockstep/net.h"
 
 namespace lockstep {
 

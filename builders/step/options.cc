@@ -2,8 +2,10 @@
 // Checks DataParallelOptions, and derives replicas from a list of devices.
 #include <cmath>
 
-#include "builders/step/data_parallel.h"
+#include "builders/all_reduce/all_reduce.h"
+#include "builders/resident/inputs.h"
 #include "builders/step/forward.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
 

@@ -5,6 +5,7 @@
 
 #include "builders/step/cut_graph.h"
 #include "graph/auxiliaries.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
 namespace {

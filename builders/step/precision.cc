@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/step/precision.h"
 
-#include "graph/error.h"
 #include "graph/passes/precision.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -2,8 +2,8 @@
 // Builds the network for prediction by a second call of the model function.
 #pragma once
 
-#include "builders/net/net.h"
-#include "graph/training.h"
+#include "lockstep/net.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

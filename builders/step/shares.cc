@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/step/shares.h"
 
-#include "graph/error.h"
-#include "graph/graph.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/error.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

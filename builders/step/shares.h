@@ -3,6 +3,7 @@
 #pragma once
 
 #include "builders/step/partition.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
 

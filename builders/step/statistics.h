@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy for values that each replica computes for itself: running statistics.
+// Running statistics over replicas, by a policy.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
-
-enum class StatisticsPolicy {
-  each,     // every replica keeps the statistics of its own share of the batches
-  mean,     // every replica takes the mean of all
-  first,    // every replica takes replica 0's, as in Caffe2's data_parallel_model
-  in_turn,  // one set for all, which replica after replica moves by its share of the batch
-};
-StatisticsPolicy parse_statistics(const std::string& text);
-std::string text_of(StatisticsPolicy policy);
 
 // New statistics of one replica.
 struct Statistics {

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "builders/optimizers/optimizer.h"
 #include "builders/step/one_replica.h"
 #include "builders/step/param_rules.h"
 #include "builders/step/statistics.h"
+#include "lockstep/optimizers.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "data/long_digest.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

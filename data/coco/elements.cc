@@ -3,8 +3,9 @@
 
 #include <fstream>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 namespace {

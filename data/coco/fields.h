@@ -7,7 +7,7 @@
 #include <string>
 
 #include "data/coco/boxes.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -10,6 +10,7 @@
 #include "data/coco/fields.h"
 #include "data/coco/rle.h"
 #include "graph/printable.h"
+#include "graph/type_names.h"
 
 namespace lockstep {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

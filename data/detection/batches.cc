@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
 #include "graph/limits.h"
-#include "runtime/philox.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

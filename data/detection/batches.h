@@ -11,8 +11,8 @@
 #include "data/detection/padded_shapes.h"
 #include "data/detection/picture.h"
 #include "data/detection/picture_set.h"
-#include "data/minibatch.h"
 #include "data/skipped_pictures.h"
+#include "lockstep/loader.h"
 
 namespace lockstep {
 

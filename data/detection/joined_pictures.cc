@@ -5,8 +5,8 @@
 #include <iterator>
 #include <limits>
 
-#include "graph/error.h"
 #include "graph/listed.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "data/detection/picture.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "data/formats/exif.h"
-#include "graph/error.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

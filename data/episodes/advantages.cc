@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/episodes/advantages.h"
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generalised advantages (Schulman et al. 2016): how much better than expected an action turned
-// out.
+// Generalised advantage estimation over one environment's steps.
 #pragma once
 
 #include <span>
 
+#include "lockstep/episodes.h"
+
 namespace lockstep {
 
-struct AdvantageOptions {
-  double discount = 0.99;  // of a reward, for each step that it lies ahead
-  double lambda = 0.95;    // 0: looks one step ahead, 1: to the end
-};
-
-// One environment's steps in a row.
+// One environment's consecutive steps.
 struct JudgedSteps {
   std::span<const double> rewards;
-  std::span<const float> values;  // expected before each step
-  // Expected after it: 0 where the episode was over, since nothing follows; of a time limit's last
-  // observation the same as of any other, since the task would have gone on.
+  std::span<const float> values;  // predicted before each step
+  // Predicted after each step. 0 if the episode was over, because nothing follows. Not 0 at a time
+  // limit, because the task would have gone on.
   std::span<const float> next_values;
-  std::span<const bool> ends;  // whether it was its episode's last, for whatever reason
+  std::span<const bool> ends;  // true for the last step of an episode, for any reason
 };
 
 void generalised_advantages(const JudgedSteps& steps, const AdvantageOptions& options,

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

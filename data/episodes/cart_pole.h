@@ -3,7 +3,7 @@
 // it. Each step pushes the cart to the left or to the right with the same force.
 #pragma once
 
-#include "data/episodes/environment.h"
+#include "lockstep/episodes.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/episodes/environment.h"
+#include "lockstep/episodes.h"
 
 #include "data/episodes/cart_pole.h"
-#include "graph/error.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/episodes/greedy.h"
+#include "lockstep/episodes.h"
 
 #include <algorithm>
 

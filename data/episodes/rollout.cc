@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/episodes/rollout.h"
+#include "lockstep/episodes.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "graph/error.h"
+#include "data/episodes/advantages.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

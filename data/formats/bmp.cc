@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/formats/bmp_layout.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

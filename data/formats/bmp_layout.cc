@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -9,7 +9,7 @@
 #include "data/formats/other_formats.h"
 #include "data/formats/png.h"
 #include "data/formats/webp.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

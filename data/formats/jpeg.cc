@@ -10,7 +10,7 @@
 #include <jpeglib.h>
 
 #include "data/formats/exif.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "data/formats/exif.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

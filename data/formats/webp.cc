@@ -4,7 +4,7 @@
 #include <webp/decode.h>
 
 #include "data/formats/exif.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

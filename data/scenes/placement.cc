@@ -5,7 +5,7 @@
 
 #include "data/coco/overlap.h"
 #include "data/coco/rle.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

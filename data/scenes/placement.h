@@ -4,7 +4,7 @@
 
 #include "data/coco/annotations.h"
 #include "data/scenes/outline.h"
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "data/scenes/placement.h"
-#include "graph/error.h"
-#include "runtime/philox.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {

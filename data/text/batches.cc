@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/text/batches.h"
-
 #include <algorithm>
 
-#include "graph/error.h"
-#include "runtime/philox.h"
+#include "data/text/order.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
@@ -44,24 +43,43 @@ int64_t TextOrder::start(int64_t number) const {
   fail("internal: row ", number, " has no position in the text");
 }
 
+struct TextBatches::Members {
+  Members(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
+          const TextBatchOptions& options)
+      : text(text), options(options), order(ranges, options.length, options.seed) {}
+
+  const std::vector<uint8_t>& text;
+  TextBatchOptions options;
+  TextOrder order;
+  std::vector<MinibatchForm> forms;
+};
+
 TextBatches::TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
                          const TextBatchOptions& options)
-    : text_(text), options_(options), order_(ranges, options.length, options.seed) {
+    : members_(std::make_unique<Members>(text, ranges, options)) {
   check(options.batch > 0, "a batch of ", options.batch, " rows");
-  if (options_.count < 0) options_.count = options.batch - options.first;
-  check(options_.count > 0 && options_.first + options_.count <= options.batch, "rows ",
-        options_.first, " to ", options_.first + options_.count, " of a batch of ", options.batch);
-  const TensorDesc rows{DType::int64, {options_.count, options_.length}};
-  forms_ = {{{options_.characters, rows}, {options_.labels, rows}}};
+  const int64_t first = options.first;
+  int64_t& count = members_->options.count;
+  if (count < 0) count = options.batch - first;
+  check(count > 0 && first + count <= options.batch, "rows ", first, " to ", first + count,
+        " of a batch of ", options.batch);
+  const TensorDesc rows{DType::int64, {count, options.length}};
+  members_->forms = {{{options.characters, rows}, {options.labels, rows}}};
 }
+TextBatches::~TextBatches() = default;
+
+const std::vector<MinibatchForm>& TextBatches::forms() const { return members_->forms; }
+int64_t TextBatches::items() const { return members_->options.count; }
 
 void TextBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
-  const int64_t start = order_.start(step * options_.batch + options_.first + item);
-  int64_t* characters = tensors[0].as<int64_t>() + item * options_.length;
-  int64_t* labels = tensors[1].as<int64_t>() + item * options_.length;
-  for (int64_t i = 0; i < options_.length; ++i) {
-    characters[i] = text_[start + i];
-    labels[i] = text_[start + i + 1];
+  const TextBatchOptions& options = members_->options;
+  const std::vector<uint8_t>& text = members_->text;
+  const int64_t start = members_->order.start(step * options.batch + options.first + item);
+  int64_t* characters = tensors[0].as<int64_t>() + item * options.length;
+  int64_t* labels = tensors[1].as<int64_t>() + item * options.length;
+  for (int64_t i = 0; i < options.length; ++i) {
+    characters[i] = text[start + i];
+    labels[i] = text[start + i + 1];
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/text/files.h"
+#include "lockstep/text.h"
 
 #include <fnmatch.h>
 
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <set>
 
-#include "graph/error.h"
 #include "graph/file.h"
 #include "graph/limits.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/text/scored_rows.h"
+#include "lockstep/text.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/text/vocabulary.h"
+#include "lockstep/text.h"
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "graph/half.h"
+#include "graph/attribute_reader.h"
 #include "graph/known.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 
@@ -17,9 +18,7 @@ std::string NewerNode::description() const {
 }
 
 AttributeReader NewerNode::attributes() const {
-  std::vector<const onnx::AttributeProto*> attributes;
-  for (const auto& attribute : proto_.attribute()) attributes.push_back(&attribute);
-  return AttributeReader(description(), std::move(attributes));
+  return reader_of(description(), proto_);
 }
 
 Value NewerNode::input(std::size_t i) const {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/onnx.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

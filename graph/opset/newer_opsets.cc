@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "graph/graph_members.h"
 #include "graph/opset/rewrites.h"
 #include "graph/schema.h"
 
@@ -107,7 +108,7 @@ void adopt_newer(Graph& graph, onnx::NodeProto proto, int64_t opset) {
     change->rewrite(node);
     if (node.rewritten()) return;
   }
-  graph.adopt(node.take());
+  adopt(graph, node.take());
 }
 
 }  // namespace lockstep

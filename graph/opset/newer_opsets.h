@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -6,7 +6,8 @@
 #include <map>
 #include <string>
 
-#include "graph/graph.h"
+#include "graph/graph_members.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/passes/bind.h"
 
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 #include "graph/passes/fold.h"
 #include "graph/passes/prune.h"
+#include "graph/placement.h"
 
 namespace lockstep {
 namespace {
@@ -75,7 +77,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
       if (!graph.producer({id})) bound.constant(graph.name({id}), *literal);
   for (int index = 0; index < graph.node_count(); ++index) {
     if (!needed[index]) continue;
-    Node node = bound.adopt(graph.node(index).proto());
+    Node node = adopt(bound, proto_of(graph.node(index)));
     if (auto literals = folded(node, folder))
       for (std::size_t i = 0; i < literals->size(); ++i)
         bound.fold(node.outputs()[i], std::move((*literals)[i]));

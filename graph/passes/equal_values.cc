@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "graph/graph_members.h"
 #include "graph/onnx.h"
 #include "graph/placement.h"
 
@@ -87,7 +88,7 @@ class Numbers {
     append_text(text, node.type());
     append_number(text, static_cast<int64_t>(node.outputs().size()));
     for (Value input : node.inputs()) append_number(text, input ? of(input) : kNone);
-    for (const auto& attribute : node.proto().attribute())
+    for (const auto& attribute : proto_of(node).attribute())
       if (!is_placement(attribute)) append_text(text, attribute.SerializeAsString());
     return text;
   }

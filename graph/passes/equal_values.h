@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/graph_members.h"
 #include "graph/known.h"
 #include "graph/onnx.h"
 #include "graph/passes/prune.h"
@@ -42,7 +43,7 @@ Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folde
     if (const Literal* literal = graph.literal({id}))
       if (!graph.producer({id})) result.constant(graph.name({id}), *literal);
   for (int index = 0; index < graph.node_count(); ++index) {
-    Node node = result.adopt(graph.node(index).proto());
+    Node node = adopt(result, proto_of(graph.node(index)));
     const bool from_kept =
         std::any_of(node.inputs().begin(), node.inputs().end(),
                     [&](Value input) { return input && options.kept.count(result.name(input)); });

@@ -2,7 +2,7 @@
 // Portable models: ONNX's operators only.
 #pragma once
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

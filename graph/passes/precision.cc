@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
 #include "graph/passes/copy.h"
 #include "graph/placement.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

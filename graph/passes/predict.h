@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/io.h"
-#include "graph/training.h"
+#include "lockstep/model_files.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 
@@ -16,10 +16,5 @@ struct Predictors {
   std::vector<Replicated> inputs, outputs;
 };
 Predictors predict_on_every_replica(const TrainingModel& model);
-
-// The inference graph with its state as constants under the states' names, without a replica's
-// scope: a model that needs only its inputs. `values` by that name; throws for one that is missing
-// or of another shape. Keeps the metadata, but for the number of auxiliary devices: they sum.
-TrainingModel with_trained_values(const TrainingModel& model, const StateValues& values);
 
 }  // namespace lockstep

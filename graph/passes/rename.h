@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/training.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/placement.h"
 #include "graph/random_stream.h"
 
 namespace lockstep {

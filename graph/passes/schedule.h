@@ -3,7 +3,7 @@
 // backward computation (reduces, updates) as soon as their operands exist.
 #pragma once
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -7,6 +7,7 @@
 
 #include "graph/passes/copy.h"
 #include "graph/passes/equal_values.h"
+#include "graph/placement.h"
 #include "graph/tensor_bytes.h"
 
 namespace lockstep {

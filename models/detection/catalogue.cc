@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "builders/net/net.h"
+#include "lockstep/net.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "builders/detection/coordinates.h"
-#include "builders/net/net.h"
+#include "lockstep/net.h"
 #include "models/detection/options.h"
 #include "operators/targets/targets.h"
 

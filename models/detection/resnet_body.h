@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "builders/net/layers.h"
+#include "lockstep/layers.h"
 #include "models/detection/features.h"
 #include "models/detection/options.h"
 

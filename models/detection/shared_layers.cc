@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/detection/shared_layers.h"
 
+#include "builders/net/conv_attrs.h"
 #include "operators/conv/conv.h"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "builders/net/layers.h"
+#include "lockstep/layers.h"
 #include "models/detection/resnet_body.h"
 
 namespace lockstep {

@@ -4,15 +4,12 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
-
-Value relu(Graph& graph, Value x, const Site& site = {});
-Value sigmoid(Graph& graph, Value x, const Site& site = {});
-Value tanh(Graph& graph, Value x, const Site& site = {});
 
 std::vector<Op> activation_ops();
 std::vector<KernelEntry> activation_cpu();

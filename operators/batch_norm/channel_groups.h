@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 
+#include "lockstep/tensor.h"
 #include "operators/batch_norm/blocks.h"
 #include "operators/kit/simd/pack.h"
-#include "runtime/tensor.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

@@ -10,6 +10,7 @@
 #include "operators/boxes/kept_boxes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/rank.h"
+#include "runtime/memory.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

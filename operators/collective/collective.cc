@@ -8,6 +8,7 @@
 #include "graph/limits.h"
 #include "graph/placement.h"
 #include "operators/kit/room.h"
+#include "runtime/plan/compile.h"
 
 namespace lockstep {
 namespace {

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/operators.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
-
-enum class Reduction { sum, mean };
 
 // The order of summation. `replicas`: the same bits for every placement and for any number of
 // tensors in one sum. `any`: the fastest order, with reproducible bits on one machine; CPU replicas

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "operators/collective/collective.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"

@@ -8,6 +8,7 @@
 #include "operators/collective/terms_cuda.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
+#include "runtime/accelerator.h"
 #include "runtime/cuda/nccl.h"
 
 namespace lockstep {

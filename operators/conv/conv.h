@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 #include "operators/kit/window.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

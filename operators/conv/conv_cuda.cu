@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cuda.h"
 #include "operators/conv/padding_cuda.h"
 #include "operators/conv/problem.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
+#include "runtime/accelerator.h"
 #include "runtime/cuda/accelerator.h"
 
 namespace lockstep {

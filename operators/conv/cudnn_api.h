@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/error.h"
-#include "graph/shape.h"
+#include "lockstep/error.h"
+#include "lockstep/types.h"
 #include "runtime/cuda/library.h"
 
 namespace lockstep {

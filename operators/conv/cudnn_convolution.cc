@@ -8,11 +8,12 @@
 #include <functional>
 #include <mutex>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "operators/conv/cudnn_graph.h"
 #include "operators/conv/cudnn_timing.h"
 #include "operators/conv/engine_choices.h"
 #include "runtime/cuda/check.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "graph/shape.h"
+#include "lockstep/types.h"
 #include "operators/conv/gpu_properties.h"
 #include "operators/conv/pass.h"
 

@@ -7,6 +7,7 @@
 
 #include "operators/conv/cudnn_graph.h"
 #include "runtime/cuda/stopwatch.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 

@@ -11,6 +11,7 @@
 #include "operators/conv/cudnn_api.h"
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/conv/gpu_properties.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/cudnn_graph.h"
 
+#include "graph/print.h"
+#include "graph/type_names.h"
+
 namespace lockstep {
 namespace {
 

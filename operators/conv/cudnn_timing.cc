@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/half.h"
+#include "lockstep/random.h"
+#include "lockstep/types.h"
 #include "operators/conv/cudnn_graph.h"
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/stopwatch.h"
-#include "runtime/philox.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {

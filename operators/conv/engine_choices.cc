@@ -6,7 +6,8 @@
 #include <memory>
 #include <regex>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/rendezvous.h"
 
 namespace lockstep {

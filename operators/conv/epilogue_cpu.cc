@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/epilogue_cpu.h"
 
+#include "operators/conv/conv.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/widest.h"
 #include "runtime/threads/parallel.h"

@@ -2,8 +2,8 @@
 // The implementations of convolutions on CPUs, in the order in which they are tried.
 #pragma once
 
+#include "lockstep/kernel.h"
 #include "operators/conv/problem.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/problem.h"
 
+#include "operators/conv/conv.h"
+
 namespace lockstep {
 namespace {
 

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "graph/random_stream.h"
+#include "lockstep/random.h"
 #include "operators/dropout/dropout.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/philox.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the CPU's numbers, so it drops the same elements.
 #include "graph/random_stream.h"
+#include "lockstep/random.h"
 #include "operators/dropout/dropout.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/layout/layout.h"
-#include "runtime/philox.h"
 
 namespace lockstep {
 namespace {

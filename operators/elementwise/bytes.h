@@ -6,8 +6,8 @@
 //     table: floats of any width, [C, 256], or [1, 256] for all channels
 #pragma once
 
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 //   ClipGrad (dy, x, low, high)   dx = dy where low <= x <= high, else 0
 #pragma once
 
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

@@ -4,20 +4,12 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
-
-Value add(Graph& graph, Value a, Value b, const Site& site = {});
-Value sub(Graph& graph, Value a, Value b, const Site& site = {});
-Value mul(Graph& graph, Value a, Value b, const Site& site = {});
-Value div(Graph& graph, Value a, Value b, const Site& site = {});
-Value neg(Graph& graph, Value x, const Site& site = {});
-Value clip(Graph& graph, Value x, float low, float high, const Site& site = {});
-Value equal(Graph& graph, Value a, Value b, const Site& site = {});
-Value cast(Graph& graph, Value x, DType to, const Site& site = {});
 
 std::vector<Op> elementwise_ops();
 std::vector<KernelEntry> elementwise_cpu();

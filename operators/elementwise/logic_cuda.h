@@ -2,7 +2,7 @@
 // Logic, tests of floats, and rare arithmetic on a GPU.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <type_traits>
 
+#include "lockstep/kernel.h"
 #include "operators/kit/converted.h"
 #include "operators/kit/simd/widest.h"
 #include "operators/kit/widened.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

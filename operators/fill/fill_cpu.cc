@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "lockstep/random.h"
 #include "operators/fill/fill.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/philox.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

@@ -4,23 +4,12 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
-
-// Whole slices of x along `axis`, one per index.
-Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
-
-// Element by element: indices [a, b, ..] of the result's shape point along `axis` of x.
-Value gather_elements(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
-
-struct Best {
-  Value values, places;  // positions along the axis, of int64
-};
-// The k largest elements along `axis`, best first; equal elements in index order.
-Best top_k(Graph& graph, Value x, int64_t k, int64_t axis, const Site& site);
 
 // Refuses any `reduction` that is not in the list.
 Refusal reduces_by(std::vector<std::string> known);

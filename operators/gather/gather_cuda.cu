@@ -7,6 +7,7 @@
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/kit/whole_numbers.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 namespace {

@@ -9,6 +9,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/rank.h"
+#include "runtime/memory.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

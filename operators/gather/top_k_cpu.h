@@ -2,7 +2,7 @@
 // The CPU kernel of TopK.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

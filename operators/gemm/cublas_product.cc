@@ -6,7 +6,8 @@
 #include <map>
 #include <mutex>
 
-#include "graph/error.h"
+#include "graph/type_names.h"
+#include "lockstep/error.h"
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/library.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "graph/shape.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

@@ -4,25 +4,14 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 
-// Y = alpha * op(A) op(B) + beta * C, C broadcast.
-struct GemmAttrs {
-  float alpha = 1;
-  float beta = 1;
-  bool trans_a = false;
-  bool trans_b = false;
-};
 GemmAttrs read_gemm(AttributeReader attributes);
-
-Value gemm(Graph& graph, Value a, Value b, Value c = none, const GemmAttrs& attrs = {},
-           const Site& site = {});
-// numpy's matmul: multiplies the last two dimensions, broadcasts the others.
-Value matmul(Graph& graph, Value a, Value b, const Site& site = {});
 
 std::vector<Op> gemm_ops();
 std::vector<KernelEntry> gemm_cpu();

@@ -2,7 +2,7 @@
 // Products of bfloat16 matrices by oneDNN, which accumulates in float32 and rounds once.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

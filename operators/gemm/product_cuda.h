@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "lockstep/kernel.h"
 #include "operators/gemm/cublas_product.h"
 #include "runtime/cuda/accelerator.h"
 #include "runtime/cuda/check.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

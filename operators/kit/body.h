@@ -3,7 +3,7 @@
 // named after their operators, in a scope named after the node.
 #pragma once
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "graph/error.h"
-#include "graph/shape.h"
+#include "lockstep/error.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

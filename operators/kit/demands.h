@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

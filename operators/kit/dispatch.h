@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "graph/error.h"
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
+#include "lockstep/error.h"
 #include "operators/kit/refusals.h"
 
 namespace lockstep {

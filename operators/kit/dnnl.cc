@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "graph/type_names.h"
 #include "operators/kit/simd/isa.h"
 #include "operators/layout/padding.h"
+#include "runtime/threads/thread_limit.h"
 
 namespace lockstep {
 namespace {

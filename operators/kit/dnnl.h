@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/thread_limit.h"
 
 namespace lockstep {
 

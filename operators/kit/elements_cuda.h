@@ -6,10 +6,11 @@
 #include <array>
 #include <cstdint>
 
+#include "lockstep/kernel.h"
 #include "operators/kit/broadcast.h"
 #include "operators/kit/floats_cuda.h"
 #include "operators/kit/launch_cuda.h"
-#include "runtime/kernel.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 

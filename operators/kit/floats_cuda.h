@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "operators/kit/converted.h"
 #include "operators/kit/launch_cuda.h"
 

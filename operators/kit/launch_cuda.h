@@ -7,8 +7,8 @@
 
 #include <cstddef>
 
+#include "lockstep/device.h"
 #include "runtime/cuda/check.h"
-#include "runtime/device.h"
 
 namespace lockstep {
 

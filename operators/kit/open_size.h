@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/shape.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 // Optional operands and results of a kernel.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

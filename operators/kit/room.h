@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
+#include "lockstep/graph.h"
+#include "lockstep/op.h"
 #include "operators/kit/content.h"
 #include "operators/kit/demands.h"
 

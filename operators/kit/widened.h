@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

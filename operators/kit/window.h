@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/attributes.h"
-#include "graph/graph.h"
-#include "graph/shape.h"
+#include "lockstep/attributes.h"
+#include "lockstep/graph.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

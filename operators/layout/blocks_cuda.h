@@ -2,7 +2,7 @@
 // Conversion of an element's offset between layouts.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

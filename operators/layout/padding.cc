@@ -5,6 +5,7 @@
 
 #include "operators/layout/layout.h"
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/thread_limit.h"
 
 namespace lockstep {
 namespace {

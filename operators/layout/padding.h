@@ -2,7 +2,7 @@
 // Padded channel blocks (TensorDesc) in CPU kernels.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/loss/labels.h"
 
-#include "graph/error.h"
-#include "graph/graph.h"
+#include "lockstep/error.h"
+#include "lockstep/graph.h"
 #include "runtime/finite.h"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -2,9 +2,8 @@
 // The negated weighted log-probability of each label, and its gradient, which is 0 except at the
 // labels.
 #include "operators/kit/dispatch.h"
-#include "operators/loss/likelihood_cuda.h"
-
 #include "operators/loss/labels_cuda.h"
+#include "operators/loss/likelihood_cuda.h"
 
 namespace lockstep {
 namespace {

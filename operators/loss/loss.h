@@ -5,24 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 
-struct CrossEntropyAttrs {
-  std::string reduction = "mean";  // none, sum, mean (weighted, without ignored labels)
-  bool ignores = false;
-  int64_t ignore_index = 0;
-};
 CrossEntropyAttrs read_cross_entropy(AttributeReader attributes);
-
-Value softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});
-Value log_softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});
-// scores [N, C, d..], labels [N, d..] of integers, weights [C] or none.
-Value softmax_cross_entropy(Graph& graph, Value scores, Value labels, Value weights = none,
-                            const CrossEntropyAttrs& attrs = {}, const Site& site = {});
 
 struct FocalAttrs {
   int64_t classes = 80;  // without background

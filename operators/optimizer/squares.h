@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "lockstep/tensor.h"
 #include "operators/optimizer/update_order.h"
 #include "runtime/layout/places_in_tiles.h"
-#include "runtime/tensor.h"
 
 namespace lockstep {
 

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
+#include "lockstep/graph.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

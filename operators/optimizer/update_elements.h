@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "lockstep/kernel.h"
 #include "operators/optimizer/update_places.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

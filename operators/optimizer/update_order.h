@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/tensor.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep {
 

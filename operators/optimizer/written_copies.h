@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "operators/optimizer/squares.h"
 #include "runtime/layout/places_in_tiles.h"
 

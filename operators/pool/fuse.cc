@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/passes/copy.h"
+#include "operators/kit/window.h"
 #include "operators/pool/pool.h"
 #include "runtime/kernel/rewrite.h"
 

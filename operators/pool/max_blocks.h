@@ -3,8 +3,8 @@
 // in a forward pass, and three passes over memory. This kernel finds each window's maximum again.
 #pragma once
 
+#include "lockstep/kernel.h"
 #include "operators/kit/dispatch.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

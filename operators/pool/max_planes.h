@@ -3,7 +3,7 @@
 // row-major planes. The first of equal values is the maximum, and NaN is above all numbers.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

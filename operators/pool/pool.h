@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 #include "operators/kit/window.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 
@@ -34,7 +35,6 @@ Rewritten keep_places_of_maxima(const Graph& graph, const Known& known);
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});
-Value global_average_pool(Graph& graph, Value x, const Site& site = {});
 
 std::vector<Op> pool_ops();
 std::vector<KernelEntry> pool_cpu();

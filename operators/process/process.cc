@@ -5,6 +5,7 @@
 
 #include "graph/limits.h"
 #include "graph/placement.h"
+#include "lockstep/processes.h"
 #include "operators/kit/room.h"
 
 namespace lockstep {

@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/processes.h"
 #include "operators/collective/collective.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

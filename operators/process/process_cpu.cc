@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/half.h"
+#include "lockstep/processes.h"
+#include "lockstep/types.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/whole_numbers.h"

@@ -6,10 +6,13 @@
 // cannot deadlock.
 #include <algorithm>
 
+#include "lockstep/processes.h"
+#include "operators/collective/collective.h"
 #include "operators/collective/terms_cuda.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "operators/process/process.h"
+#include "runtime/accelerator.h"
 #include "runtime/cuda/nccl.h"
 
 namespace lockstep {

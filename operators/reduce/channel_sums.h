@@ -6,8 +6,8 @@
 // reorder, for ReduceSum of float32, too. The bits are the same as for the row-major sum.
 #pragma once
 
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

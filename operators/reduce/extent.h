@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "lockstep/kernel.h"
 #include "operators/kit/axis.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

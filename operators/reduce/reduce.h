@@ -4,18 +4,12 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
-
-// Reduces over all axes if `axes` is empty.
-Value reduce_sum(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
-                 const Site& site = {});
-Value reduce_mean(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
-                  const Site& site = {});
-Value arg_max(Graph& graph, Value x, int64_t axis, bool keep_dims, const Site& site = {});
 
 std::vector<Op> reduce_ops();
 std::vector<KernelEntry> reduce_cpu();

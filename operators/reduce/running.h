@@ -2,8 +2,8 @@
 // The options of CumSum.
 #pragma once
 
+#include "lockstep/kernel.h"
 #include "operators/kit/axis.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "lockstep/kernel.h"
 #include "operators/resize/line.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

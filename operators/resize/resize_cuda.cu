@@ -7,6 +7,7 @@
 #include "operators/layout/layout.h"
 #include "operators/resize/passes.h"
 #include "operators/resize/resize.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <sstream>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

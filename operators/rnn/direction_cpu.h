@@ -7,6 +7,7 @@
 
 #include "operators/kit/dnnl.h"
 #include "operators/rnn/cells_cpu.h"
+#include "operators/rnn/recurrence.h"
 #include "operators/rnn/sizes.h"
 #include "runtime/threads/parallel.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

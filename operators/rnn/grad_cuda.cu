@@ -2,6 +2,7 @@
 // Backward. Each step multiplies the gradients of its sums by R for the gradient of the previous
 // state. The gradients of x and of the weights are one product each over all steps.
 #include "operators/rnn/back_cells_cuda.h"
+#include "operators/rnn/recurrence.h"
 #include "operators/rnn/row_sums_cuda.h"
 
 namespace lockstep {

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/attributes.h"
+#include "lockstep/attributes.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 

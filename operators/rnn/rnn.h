@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 #include "operators/rnn/recurrence.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

@@ -6,6 +6,7 @@
 #include "operators/kit/dispatch.h"
 #include "operators/rnn/direction_cpu.h"
 #include "operators/rnn/grad_cpu.h"
+#include "operators/rnn/recurrence.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

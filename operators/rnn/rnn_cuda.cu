@@ -5,6 +5,7 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/rnn/cells_cuda.h"
+#include "operators/rnn/recurrence.h"
 
 namespace lockstep {
 namespace {

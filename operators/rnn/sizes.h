@@ -2,9 +2,9 @@
 // Sizes and offsets in the tensors of a recurrent node; the same on every device.
 #pragma once
 
+#include "lockstep/kernel.h"
 #include "operators/kit/operands.h"
 #include "operators/rnn/recurrence.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

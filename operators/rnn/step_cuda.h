@@ -6,6 +6,7 @@
 #include "operators/gemm/product_cuda.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/rnn/activations.h"
+#include "operators/rnn/recurrence.h"
 #include "operators/rnn/sizes.h"
 
 namespace lockstep {

@@ -2,7 +2,7 @@
 // The factories of the CPU kernels; roi_cpu.cc lists them.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

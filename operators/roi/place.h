@@ -2,7 +2,7 @@
 // Checks of the indices that assign an image and a level to a RoI.
 #pragma once
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

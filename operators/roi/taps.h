@@ -6,8 +6,8 @@
 
 #include <span>
 
+#include "lockstep/kernel.h"
 #include "operators/roi/sampling.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

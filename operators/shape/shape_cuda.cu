@@ -6,6 +6,7 @@
 #include "operators/shape/rows_cuda.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 namespace {

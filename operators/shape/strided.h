@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 

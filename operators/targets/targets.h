@@ -10,9 +10,9 @@
 
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
 
 namespace lockstep {
 

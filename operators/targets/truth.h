@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "lockstep/kernel.h"
 #include "operators/targets/overlaps.h"
-#include "runtime/kernel.h"
 
 namespace lockstep {
 

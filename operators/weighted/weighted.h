@@ -6,17 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/graph.h"
+#include "lockstep/kernel.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
-
-// y = factor * x
-Value scale(Graph& graph, Value x, float factor, const Site& site = {});
-// y = sum of weight_i * x_i; weights are tensors of one element.
-Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& terms,
-                   const Site& site = {});
 
 std::vector<Op> weighted_ops();
 std::vector<KernelEntry> weighted_cpu();

@@ -9,7 +9,9 @@
 #include <set>
 #include <utility>
 
+#include "runtime/accelerator.h"
 #include "runtime/cuda/check.h"
+#include "runtime/memory.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

@@ -8,7 +8,9 @@
 #include <mutex>
 #include <optional>
 
-#include "graph/error.h"
+#include "graph/type_names.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/library.h"
 #include "runtime/dist/agree.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/shape.h"
-#include "runtime/comm.h"
-#include "runtime/device.h"
+#include "lockstep/device.h"
+#include "lockstep/processes.h"
+#include "lockstep/types.h"
 
 struct ncclComm;
 

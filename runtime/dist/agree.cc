@@ -6,9 +6,10 @@
 #include <iomanip>
 #include <sstream>
 
-#include "graph/error.h"
 #include "graph/excerpt.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/store.h"
 
 namespace lockstep {

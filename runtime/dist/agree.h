@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

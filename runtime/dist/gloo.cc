@@ -15,8 +15,9 @@
 #include <thread>
 #include <tuple>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/sha256.h"
 #include "runtime/dist/store_token.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/store.h"
 #include "runtime/dist/watch.h"
 

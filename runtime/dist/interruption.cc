@@ -11,7 +11,8 @@
 #include <ctime>
 #include <string>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/store.h"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 

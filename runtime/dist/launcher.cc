@@ -4,9 +4,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "graph/error.h"
 #include "graph/limits.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 #include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_place.h"

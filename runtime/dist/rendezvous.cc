@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/gloo.h"
 #include "runtime/dist/store_token.h"
 

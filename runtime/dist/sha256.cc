@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 

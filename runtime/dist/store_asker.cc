@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 #include "runtime/dist/store.h"
 #include "runtime/dist/store_token.h"
 #include "runtime/dist/store_wire.h"

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 #include "runtime/dist/store.h"
 
 namespace lockstep {

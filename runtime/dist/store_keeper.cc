@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 #include "runtime/dist/store.h"
 #include "runtime/dist/store_token.h"
 #include "runtime/dist/store_wire.h"

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 #include "runtime/dist/sha256.h"
 #include "runtime/dist/store_wire.h"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "graph/error.h"
 #include "graph/printable.h"
+#include "lockstep/error.h"
 #include "runtime/dist/store.h"
 
 namespace lockstep::store_wire {

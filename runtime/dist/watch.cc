@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "graph/error.h"
 #include "graph/printable.h"
-#include "runtime/comm.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 
 namespace lockstep {
 namespace {

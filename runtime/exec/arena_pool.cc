@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/exec/arena_pool.h"
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
 
 namespace lockstep {
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/accelerator.h"
+#include "runtime/memory.h"
 #include "runtime/plan/plan.h"
 
 namespace lockstep {

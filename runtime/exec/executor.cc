@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lockstep/processes.h"
+#include "runtime/accelerator.h"
 #include "runtime/exec/queue_executor.h"
 #include "runtime/exec/thread_executor.h"
 #include "runtime/finite.h"

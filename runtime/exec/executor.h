@@ -5,12 +5,14 @@
 // (queue_executor.h).
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
+#include "runtime/accelerator.h"
 #include "runtime/exec/arena_pool.h"
 #include "runtime/exec/bound_plan.h"
 #include "runtime/exec/masks.h"
@@ -19,31 +21,6 @@
 #include "runtime/plan/plan.h"
 
 namespace lockstep {
-
-using StepTimes = std::vector<double>;  // seconds, by position in Plan::steps
-
-// The first value of a run, in plan order, that is not finite but should be (see masks.h).
-struct NotFinite {
-  int step = -1;          // in Plan::steps; -1: all are finite
-  bool received = false;  // received from another process, which may know the cause
-  std::string text;       // 'cpu_1/conv2' (Conv on cpu:1): nan
-};
-
-struct RunOptions {
-  RunContext context;
-  NotFinite* not_finite = nullptr;  // if set, checks all values and stores the first bad value
-  // If a loss is not finite because of a feed, throws an Error that names the feed.
-  bool blame_feeds = true;
-  StepTimes* times = nullptr;  // if set, adds each step's seconds
-  // Asynchronous devices: if set, adds the seconds until the whole step is enqueued.
-  double* host_seconds = nullptr;
-  // Called on asynchronous devices only, after the whole step is enqueued and before it is awaited.
-  // The function may feed the next run ahead, so this run's feeds are not blamed. If it throws, the
-  // run fails.
-  std::function<void()> meanwhile = nullptr;
-  // True if the feeds are the feeds of the last feed_ahead().
-  bool fed_ahead = false;
-};
 
 class Executor {
  public:

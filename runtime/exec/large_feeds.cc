@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/accelerator.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

@@ -13,6 +13,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/exec/bound_plan.h"
+#include "runtime/memory.h"
 #include "runtime/plan/plan.h"
 
 namespace lockstep {

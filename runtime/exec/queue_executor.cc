@@ -10,7 +10,13 @@
 #include <thread>
 #include <utility>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
+#include "runtime/accelerator.h"
+#include "runtime/exec/states.h"
+#include "runtime/memory.h"
+#include "runtime/plan/plan.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

@@ -6,9 +6,14 @@
 #include <map>
 #include <optional>
 
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
 #include "runtime/accelerator.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/large_feeds.h"
+#include "runtime/exec/states.h"
+#include "runtime/memory.h"
+#include "runtime/plan/plan.h"
 
 namespace lockstep {
 

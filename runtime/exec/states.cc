@@ -5,9 +5,10 @@
 #include <cstring>
 #include <numeric>
 
-#include "graph/graph.h"
 #include "graph/limits.h"
 #include "graph/nearest.h"
+#include "lockstep/graph.h"
+#include "runtime/accelerator.h"
 #include "runtime/layout/tiles.h"
 
 namespace lockstep {

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/io.h"
-#include "graph/literal.h"
+#include "graph/placement.h"
+#include "lockstep/attributes.h"
+#include "lockstep/model_files.h"
+#include "lockstep/tensor.h"
 #include "runtime/accelerator.h"
 #include "runtime/memory.h"
-#include "runtime/tensor.h"
 
 namespace lockstep {
 

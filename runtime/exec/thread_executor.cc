@@ -6,7 +6,11 @@
 #include <climits>
 #include <cstring>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/session_options.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
+#include "runtime/plan/plan.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,11 @@
 #include <exception>
 #include <mutex>
 
+#include "lockstep/session_options.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
+#include "runtime/plan/plan.h"
 
 namespace lockstep {
 

@@ -3,8 +3,10 @@
 
 #include <exception>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/team.h"
+#include "runtime/threads/thread_limit.h"
 #include "runtime/threads/try_threads.h"
 
 namespace lockstep {

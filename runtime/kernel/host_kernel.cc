@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "graph/on_host.h"
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
 
 namespace lockstep {
 namespace {

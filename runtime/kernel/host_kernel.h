@@ -4,7 +4,8 @@
 // the device's kernels refuse, and operators without a device kernel. The plan reports each.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/training.h"
-#include "runtime/layout/layout.h"
+#include "lockstep/tensor.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 #include <algorithm>
+
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 namespace {

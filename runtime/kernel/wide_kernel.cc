@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {

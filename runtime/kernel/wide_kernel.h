@@ -3,7 +3,7 @@
 // rounded once, to nearest. The reference for devices with 16-bit units.
 #pragma once
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 // and copies.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

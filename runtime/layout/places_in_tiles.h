@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph/literal.h"
-#include "runtime/layout/filter_tiles.h"
+#include "lockstep/attributes.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep {
 

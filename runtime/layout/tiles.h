@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "graph/literal.h"
-#include "runtime/layout/filter_tiles.h"
+#include "lockstep/attributes.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep {
 

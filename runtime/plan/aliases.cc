@@ -5,7 +5,9 @@
 #include <climits>
 #include <cstring>
 
+#include "runtime/accelerator.h"
 #include "runtime/kernel/windows.h"
+#include "runtime/plan/compile.h"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 #include "runtime/plan/plan.h"
 
 namespace lockstep {

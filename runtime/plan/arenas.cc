@@ -3,6 +3,7 @@
 
 #include "graph/limits.h"
 #include "runtime/plan/offsets.h"
+#include "runtime/plan/plan.h"
 
 namespace lockstep {
 namespace {

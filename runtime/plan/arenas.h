@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 
 namespace lockstep {
 

@@ -5,6 +5,7 @@
 
 #include "graph/passes/bind.h"
 #include "graph/passes/postpone.h"
+#include "graph/passes/share.h"
 #include "runtime/kernel/rewrite.h"
 #include "runtime/plan/fold.h"
 #include "runtime/plan/late_meetings.h"

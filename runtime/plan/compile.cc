@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/placement.h"
 #include "graph/step_fetches.h"
 #include "runtime/plan/aliases.h"
 #include "runtime/plan/arenas.h"
@@ -12,6 +13,7 @@
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/thread_limit.h"
 
 namespace lockstep {
 namespace {

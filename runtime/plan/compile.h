@@ -8,24 +8,12 @@
 #include <vector>
 
 #include "graph/passes/share.h"
-#include "graph/training.h"
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
+#include "lockstep/training_model.h"
 #include "runtime/plan/plan.h"
 
 namespace lockstep {
-
-struct CompileOptions {
-  int threads = 1;              // per CPU worker
-  bool reuse_memory = true;     // false: every block has its own bytes
-  bool alias = true;            // false: no views, nothing in place
-  bool layouts = true;          // false: every tensor row-major
-  bool state_layouts = true;    // false: every state row-major
-  bool rewrites = true;         // false: no fusion
-  bool share = true;            // false: every replica has states of its own
-  bool tf32 = false;            // KernelRequest::tf32
-  bool exact = false;           // KernelRequest::exact
-  bool record = true;           // Plan::is_recorded
-  std::size_t guard_bytes = 0;  // free bytes around every block; for tests
-};
 
 // Callers name the members: compile({.graph = graph, .devices = .., .kernels = ..}).
 struct CompileRequest {

@@ -8,6 +8,7 @@
 
 #include "graph/print.h"
 #include "graph/tensor_bytes.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/requests.h"
 
 namespace lockstep {

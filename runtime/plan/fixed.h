@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 
 namespace lockstep {
 

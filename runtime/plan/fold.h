@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/passes/bind.h"
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 namespace lockstep {
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "graph/printable.h"
+#include "runtime/plan/compile.h"
 #include "runtime/plan/traffic.h"
 
 namespace lockstep {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "graph/literal.h"
-#include "runtime/device.h"
-#include "runtime/kernel/table.h"
-#include "runtime/tensor.h"
+#include "lockstep/attributes.h"
+#include "lockstep/device.h"
+#include "lockstep/kernel.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep {
 

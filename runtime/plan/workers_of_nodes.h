@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 #include "runtime/plan/plan.h"
 
 namespace lockstep {

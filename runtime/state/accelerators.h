@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "lockstep/device.h"
+#include "lockstep/kernel.h"
 #include "runtime/accelerator.h"
-#include "runtime/device.h"
-#include "runtime/kernel/table.h"
 
 namespace lockstep {
 

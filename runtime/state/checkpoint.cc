@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
 
 #include <unistd.h>
 
@@ -11,9 +11,11 @@
 #include <numeric>
 
 #include "graph/file.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 #include "runtime/finite.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
@@ -39,7 +41,7 @@ using Copies = std::vector<Tensor>;
 Copies own_copies(const Session& session, const State& state, std::deque<Literal>& held) {
   Copies copies;
   for (const std::string& name : state.values) {
-    Seen seen = session.state().see(name);
+    Seen seen = states_of(session).see(name);
     copies.push_back(seen.tensor);
     held.push_back(std::move(seen.copy));
   }
@@ -52,7 +54,7 @@ std::string own_differing(const Session& session) {
   for (const State& state : saved_states(session.model()))
     if (differs_by_replica(state.kind))
       for (const std::string& name : state.values) {
-        const Seen seen = session.state().see(name);
+        const Seen seen = states_of(session).see(name);
         bytes.append(seen.tensor.as<char>(), seen.tensor.desc.bytes());
       }
   return bytes;
@@ -181,7 +183,7 @@ std::string content_of(const std::string& path) {
 uint64_t longest_checkpoint(const Session& session) {
   uint64_t bytes = 0;
   for (const State& state : saved_states(session.model()))
-    bytes += session.state().at(state.values[0]).desc.bytes();
+    bytes += states_of(session).at(state.values[0]).desc.bytes();
   return kLongestText + bytes * replicas_of_all(session);
 }
 
@@ -212,7 +214,7 @@ Metadata checkpoint_metadata(const std::string& path) {
 std::string lost_value(const Session& session) {
   for (const State& state : saved_states(session.model()))
     for (const std::string& name : state.values) {
-      const Seen seen = session.state().see(name);
+      const Seen seen = states_of(session).see(name);
       if (std::string lost = lost_in(state.kind, name, seen.tensor); !lost.empty()) return lost;
       if (!differs_by_replica(state.kind)) break;
     }
@@ -271,7 +273,7 @@ Metadata load_checkpoint(Session& session, const std::string& path, const LookAt
       if (found == file.tensors.end()) found = file.tensors.find(state.name);
       check(found != file.tensors.end(), path, ": contains no '", state.name,
             "'; it belongs to another model");
-      const TensorDesc& desc = session.state().at(state.values[replica]).desc;
+      const TensorDesc& desc = states_of(session).at(state.values[replica]).desc;
       check(desc.dtype == found->second.dtype() && desc.dims == found->second.dims(), path, ": '",
             state.name, "' is ", found->second.type(), ", but the model has ", desc);
       if (std::string lost = lost_in(state.kind, state.name, view_of(found->second)); !lost.empty())

@@ -4,7 +4,10 @@
 #include <cstring>
 #include <sstream>
 
+#include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
+#include "runtime/exec/states.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
@@ -42,10 +45,10 @@ std::string first_difference(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string find_drift(const Session& session) {
-  std::string found = drift_within(session.model(), session.state());
+  std::string found = drift_within(session.model(), states_of(session));
   Comm* comm = session.comm();
   if (!comm) return found;
-  const std::string mine = digests(session.model(), session.state());
+  const std::string mine = digests(session.model(), states_of(session));
   const auto drifts = gather_texts(*comm, found, "drift within processes");
   const auto all = gather_texts(*comm, mine, "digests of states");
   for (std::size_t rank = 0; rank < all.size() && found.empty(); ++rank) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "graph/booleans.h"
 #include "graph/file.h"
 #include "graph/metadata.h"
 #include "graph/refusal.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
+#include "lockstep/tensor.h"
 #include "runtime/state/safetensors_header.h"
-#include "runtime/tensor.h"
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "graph/error.h"
 #include "graph/metadata.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
 namespace {

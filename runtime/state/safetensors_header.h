@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/shape.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

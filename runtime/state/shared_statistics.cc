@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/dist/agree.h"
+#include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
@@ -14,7 +15,7 @@ std::vector<Literal> of_replica_0(const Session& session,
   std::vector<Literal> values;
   std::string bytes;
   for (const State* state : computed) {
-    values.push_back(session.state().read(state->values[0]));
+    values.push_back(states_of(session).read(state->values[0]));
     const std::span<const std::byte> value = values.back().bytes();
     bytes.append(reinterpret_cast<const char*>(value.data()), value.size());
   }
@@ -40,7 +41,7 @@ void with_statistics_of_replica_0(Session& session, const std::function<void()>&
   StateValues own, shared;
   for (std::size_t i = 0; i < computed.size(); ++i)
     for (const std::string& name : computed[i]->values) {
-      own.emplace(name, session.state().read(name));
+      own.emplace(name, states_of(session).read(name));
       shared.emplace(name, first[i]);
     }
   session.load(shared);

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
 
 namespace lockstep {
 

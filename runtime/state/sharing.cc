@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/state/sharing.h"
 
+#include "graph/placement.h"
+
 namespace lockstep {
 
 InCommon Sharing::may_share(const TrainingModel& model, const Use& use) const {

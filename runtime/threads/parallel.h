@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replica's threads, which run our loops and oneDNN's (team.h, openmp.cc).
+// Parallel loops on a replica's threads (team.h).
 #pragma once
 
 #include <cstddef>
@@ -7,32 +7,6 @@
 #include <cstring>
 
 namespace lockstep {
-
-// Sets, while it lives, the number of threads of kernels that this thread runs. oneDNN reads the
-// number here; callers of parallel_for pass it. Kernels do not use OpenMP directly.
-class ThreadLimit {
- public:
-  explicit ThreadLimit(int threads);
-  ~ThreadLimit();
-  ThreadLimit(const ThreadLimit&) = delete;
-
- private:
-  int before_, before_in_libgomp_;
-};
-
-int threads_of_this_thread();
-
-// While it lives, oneDNN splits the work of this thread into several shares per thread, which
-// threads claim dynamically. For primitives with shares that do not wait for each other.
-class FineShares {
- public:
-  FineShares();
-  ~FineShares();
-  FineShares(const FineShares&) = delete;
-
- private:
-  bool before_;
-};
 
 namespace detail {
 using RangeBody = void (*)(void* context, int slot, int64_t begin, int64_t end);

@@ -4,8 +4,9 @@
 
 #include <filesystem>
 
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/pool/pool.h"

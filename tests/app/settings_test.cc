@@ -12,8 +12,9 @@
 #include "app/detection/detector_config.h"
 #include "app/model_source.h"
 #include "app/text/config.h"
-#include "operators/all.h"
-#include "runtime/state/session.h"
+#include "lockstep/operators.h"
+#include "lockstep/session.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
 #include "tools/config_command.h"
@@ -261,7 +262,7 @@ TEST_F(SettingsTest, ThePlanOfAConfigurationIsTheOneThatTrains) {
     feeds.set(Role::rate, 0.1F);
     if (feeds.has(Role::correction)) feeds.set(Role::correction, 1);
     const Outcome planned = run_lockstep(together({"plan", path}, keys));
-    EXPECT_EQ(planned.out, text_of(session.step().plan(feeds.tensors()))) << planned.err;
+    EXPECT_EQ(planned.out, text_of(plan_of(session.step(), feeds.tensors()))) << planned.err;
   }
   const auto planned = [&](const Words& words) {
     return run_lockstep(together({"plan", path}, words)).out;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "graph/file.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

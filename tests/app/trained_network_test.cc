@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "data/dataset.h"
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
 

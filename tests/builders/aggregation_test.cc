@@ -5,10 +5,13 @@
 
 #include <tuple>
 
-#include "builders/step/data_parallel.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/state/checkpoint.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
@@ -63,10 +66,10 @@ void run_step(Session& session, int replicas, float more) {
 // The total decrease of variable j, equal on every replica.
 float total(const Session& session, int j) {
   const State* state = session.model().find_state(join("v", j));
-  const float first = -session.state().at(state->values[0]).as<float>()[0];
+  const float first = -states_of(session).at(state->values[0]).as<float>()[0];
   for (const std::string& name : state->values)
     for (int64_t i = 0; i < kLength; ++i)
-      EXPECT_EQ(-session.state().at(name).as<float>()[i], first) << name;
+      EXPECT_EQ(-states_of(session).at(name).as<float>()[i], first) << name;
   return first;
 }
 
@@ -143,7 +146,7 @@ TEST(Aggregation, EqualWaitingGradientsAreSavedToo) {
   for (const State& state : two.states)
     if (state.kind == StateKind::deferred)
       for (const std::string& name : state.values) {
-        const Tensor tensor = session.state().at(name);
+        const Tensor tensor = states_of(session).at(name);
         std::fill_n(tensor.as<float>(), tensor.count(), 3.0F);
       }
   save_checkpoint(session, folder / "checkpoint", {});

@@ -8,10 +8,13 @@
 #include <numeric>
 
 #include "builders/all_reduce/pieces.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"

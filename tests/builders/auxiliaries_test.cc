@@ -8,8 +8,12 @@
 #include <set>
 
 #include "builders/step/partition.h"
-#include "graph/io.h"
-#include "models/models.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/model_files.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "operators/collective/collective.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"

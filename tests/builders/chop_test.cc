@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "builders/resident/load.h"
+#include "lockstep/resident.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 
+#include "lockstep/operators.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
@@ -100,7 +102,7 @@ std::map<std::string, std::vector<double>> moved_by_shares(const ClipOptions& cl
     session.step().run(mine, session.run_options(0));
     for (const State& state : one.states) {
       if (is_slot(state.kind)) continue;
-      const Literal after = session.state().read(state.values[0]);
+      const Literal after = states_of(session).read(state.values[0]);
       const auto before = start.at(state.values[0]).values<float>();
       auto& sum = moved[state.name];
       sum.resize(before.size());

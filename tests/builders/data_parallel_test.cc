@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/step/data_parallel.h"
+#include "lockstep/data_parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -8,16 +8,21 @@
 #include <map>
 
 #include "builders/net/imported.h"
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
 #include "graph/print.h"
 #include "graph/verify.h"
-#include "models/models.h"
+#include "lockstep/imported.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
+#include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "runtime/state/drift.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
 #include "tests/support/queued_cpu.h"
@@ -73,7 +78,7 @@ TEST(DataParallel, TheSeedDecidesWhateverTheReplicas) {
     Session session(model, cpu_devices(replicas), all_kernels(), {seed, 1, {}});
     session.initialise();
     EXPECT_EQ(find_drift(session), "");
-    return session.state().read("cpu_0/fc1_w");
+    return states_of(session).read("cpu_0/fc1_w");
   };
   EXPECT_TRUE(initial(1, 3) == initial(4, 3));
   EXPECT_FALSE(initial(1, 3) == initial(1, 4));
@@ -89,7 +94,7 @@ TEST(DataParallel, GoldenPlanOfTwoReplicas) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   StepFeeds feeds(model, 8, 5, kSmall);
-  expect_golden("mlp_2_replicas.plan.txt", text_of(session.step().plan(feeds.at(0, 0.1F))));
+  expect_golden("mlp_2_replicas.plan.txt", text_of(plan_of(session.step(), feeds.at(0, 0.1F))));
 }
 
 // Planning for GPUs needs no GPU. Each GPU has a queue for its kernels and a queue for

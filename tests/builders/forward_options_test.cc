@@ -6,10 +6,12 @@
 
 #include <algorithm>
 
-#include "builders/net/layers.h"
-#include "builders/optimizers/adam.h"
 #include "graph/print.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "tests/builders/forward_steps.h"
 #include "tests/support/expect_error.h"
 

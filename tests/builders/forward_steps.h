@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "builders/step/data_parallel.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
 

@@ -5,10 +5,13 @@
 #include <cmath>
 #include <mutex>
 
-#include "builders/resident/batch.h"
 #include "builders/step/partition.h"
 #include "graph/print.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/resident.h"
 #include "tests/builders/forward_steps.h"
 #include "tests/support/ranks.h"
 #include "tests/support/temporary_folder.h"
@@ -94,7 +97,7 @@ TEST(ForwardOnly, IsThePredictionsLossOfATrainedRun) {
           }
           return all;
         }();
-        const Answers answers(forward, session.step().run(feeds.at(20, 0), session.run_options(20)),
+        const Results answers(forward, session.step().run(feeds.at(20, 0), session.run_options(20)),
                               shares);
         EXPECT_NEAR(answers.loss(), expected, 1e-5) << name << " on " << replicas;
         EXPECT_NEAR(answers.metric("accuracy"), accuracy, 1e-6) << name << " on " << replicas;
@@ -181,7 +184,7 @@ TEST(ForwardOnly, TakesMinibatchesOfAResidentBatch) {
   for (int64_t index : {0, 4}) both += batch.optimize(index, 0).loss() / 2;
   Session other(fed, cpu_devices(2), all_kernels(), {5, 1, {}});
   other.initialise();
-  const Answers answers(fed, other.step().run(rows, other.run_options(0)));
+  const Results answers(fed, other.step().run(rows, other.run_options(0)));
   EXPECT_NEAR(both, answers.loss(), 1e-6);
 }
 

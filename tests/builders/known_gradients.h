@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "builders/step/data_parallel.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/state/session.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 
 namespace lockstep::testing {
@@ -88,7 +90,7 @@ class KnownRun {
   }
 
   std::vector<float> of(const std::string& state, int replica = 0) {
-    const Literal value = session_->state().read(join("r_", replica, "/", state));
+    const Literal value = states_of(*session_).read(join("r_", replica, "/", state));
     return {value.values<float>().begin(), value.values<float>().end()};
   }
   const TrainingModel& model() { return *model_; }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares LARS with its formula in double precision, including ratios with a norm of 0.
-#include "builders/optimizers/lars.h"
+#include "lockstep/optimizers.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "builders/step/param_rules.h"
 #include "runtime/state/drift.h"
 #include "tests/builders/known_gradients.h"
 #include "tests/support/expect_error.h"

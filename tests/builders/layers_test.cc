@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers on unsuitable data.
-#include "builders/net/layers.h"
-#include "builders/net/sequence_layers.h"
-#include "builders/optimizers/momentum_sgd.h"
-
 #include <gtest/gtest.h>
 
-#include "operators/all.h"
+#include "lockstep/layers.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "operators/conv/conv.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/expect_error.h"

@@ -9,6 +9,8 @@
 #include "builders/step/partition.h"
 #include "graph/group.h"
 #include "graph/on_host.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/processes.h"
 #include "operators/collective/collective.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "builders/net/losses.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/reduce/reduce.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/optimizers/lr_schedule.h"
+#include "lockstep/optimizers.h"
 
 #include <gtest/gtest.h>
 

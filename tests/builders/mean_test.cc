@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "builders/all_reduce/all_reduce.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"

@@ -2,20 +2,19 @@
 // Optimisers as values. Compares the optimisers of PyTorch with PyTorch's numbers, and tests Adam's
 // count of updates. A custom optimiser shows that a training step needs nothing beyond an
 // optimiser's declarations.
-#include "builders/optimizers/optimizer.h"
+#include "lockstep/optimizers.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "builders/optimizers/adagrad.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/adamw.h"
-#include "builders/optimizers/rmsprop.h"
-#include "runtime/state/checkpoint.h"
+#include "builders/optimizers/by_rule.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
 #include "runtime/state/drift.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session_members.h"
 #include "tests/builders/known_gradients.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
@@ -207,7 +206,7 @@ TEST(Optimizers, ASlotMayDifferByReplica) {
   Training again(with_a_slot_of_its_own(), 2, false, options);
   load_checkpoint(again.session(), folder / "c");
   EXPECT_TRUE(again.session().save() == run.session().save());
-  again.session().state().at("r_1/s_seen").as<float>()[4] = std::numeric_limits<float>::infinity();
+  states_of(again.session()).at("r_1/s_seen").as<float>()[4] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(lost_value(again.session()), "'r_1/s_seen' is inf at [1,1]");
 }
 

@@ -3,16 +3,13 @@
 // of a layer's parameter name the layer's line.
 #include <gtest/gtest.h>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/adamw.h"
-#include "builders/optimizers/lars.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 
 namespace lockstep::testing {
 namespace {

@@ -5,14 +5,16 @@
 
 #include <cmath>
 
-#include "builders/net/losses.h"
-#include "builders/net/sequence_layers.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
 #include "operators/shape/shape.h"
-#include "runtime/state/session.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 
@@ -82,7 +84,7 @@ TrainingModel model_of(const DataParallelOptions& options) {
 }
 
 std::vector<double> table_of(const Session& session) {
-  const Literal table = session.state().read(session.model().states.at(0).values[0]);
+  const Literal table = states_of(session).read(session.model().states.at(0).values[0]);
   const auto values = table.values<float>();
   return {values.begin(), values.end()};
 }

@@ -8,6 +8,9 @@
 
 #include "graph/auxiliaries.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"

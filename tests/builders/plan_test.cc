@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
-#include "models/models.h"
+#include "graph/print.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "operators/activation/activation.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clipped policy-gradient loss: compared with numbers computed by hand, and gradients with
 // finite differences.
-#include "builders/net/policy_loss.h"
+#include "lockstep/losses.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "models/actor_critic.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session.h"
 #include "operators/gemm/gemm.h"
-#include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -110,7 +110,7 @@ TEST(PolicyLoss, IsWhatItsFormulaSays) {
   for (int replicas : {1, 2}) {
     TableRun run(replicas);
     const Numbers expected = by_hand(kScores, kValues);
-    const Answers answers = run.session.run_step(run.feeds, 0);
+    const Results answers = run.session.run_step(run.feeds, 0);
     EXPECT_NEAR(answers.loss("policy_loss"), expected.policy, 1e-6);
     EXPECT_NEAR(answers.loss("value_loss"), expected.value, 1e-6);
     EXPECT_NEAR(answers.loss("entropy_loss"), expected.entropy, 1e-6);

@@ -4,10 +4,13 @@
 
 #include <cmath>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "graph/io.h"
+#include "builders/step/loss_scale.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"

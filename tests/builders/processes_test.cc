@@ -6,7 +6,9 @@
 
 #include "builders/step/partition.h"
 #include "graph/passes/replicate.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/dist/gloo.h"

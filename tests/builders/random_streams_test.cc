@@ -9,10 +9,14 @@
 #include <set>
 
 #include "builders/step/partition.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "runtime/dist/agree.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/ranks.h"
@@ -131,12 +135,12 @@ TEST(Streams, GradientsGoWhereValuesWentOnEveryRank) {
     float rate = 1;
     const Tensor feed{{DType::float32, {1}}, &rate};
     const std::string mine = join("cpu_", comm.rank(), "/w");
-    const Literal before = session.state().read(mine);
+    const Literal before = states_of(session).read(mine);
     const double loss = *session.step().run({&feed, 1}, session.run_options(0))[0].as<float>();
     double all = 0;
     for (const auto& text : gather_texts(comm, join(loss), "losses")) all += std::stod(text);
     all = std::stod(share_text(comm, join(all), "the loss"));
-    const Literal after = session.state().read(mine);
+    const Literal after = states_of(session).read(mine);
     double moved = 0;
     for (std::size_t i = 0; i < 64; ++i) {
       const double w = before.values<float>()[i];

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps over slices of a batch on the devices have the bits of steps that are fed the same rows.
-#include "builders/resident/batch.h"
+#include "lockstep/resident.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "builders/net/losses.h"
-#include "builders/optimizers/adam.h"
+#include "builders/resident/load.h"
 #include "builders/step/partition.h"
 #include "graph/verify.h"
-#include "models/models.h"
-#include "runtime/philox.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/processes.h"
+#include "lockstep/random.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/queued_cpu.h"
@@ -111,7 +115,7 @@ StateValues swept(const TrainingModel& model, Batch& batch, const std::vector<st
   const ResidentLoad& load = resident.load(batch.inputs(names));
   EXPECT_EQ(load.replicas, model.replicas);
   const uint64_t next = resident.sweep(
-      sweep, [&](uint64_t, const Answers& answers) { losses.push_back(answers.loss()); });
+      sweep, [&](uint64_t, const Results& answers) { losses.push_back(answers.loss()); });
   EXPECT_EQ(next, sweep.first_step + losses.size());
   EXPECT_EQ(static_cast<int64_t>(losses.size()), load.minibatches() * sweep.epochs);
   return session.save();

@@ -2,9 +2,11 @@
 // Batches that cannot be loaded, steps that are out of range, and models that cannot be built.
 #include <gtest/gtest.h>
 
-#include "builders/net/layers.h"
-#include "builders/resident/batch.h"
-#include "models/models.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/resident.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/expect_error.h"

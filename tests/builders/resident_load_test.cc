@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lockstep/resident.h"
+#include "runtime/state/session_members.h"
 #include "tests/builders/resident_rows.h"
 #include "tests/support/expect_error.h"
 

@@ -5,10 +5,13 @@
 
 #include <numeric>
 
-#include "builders/net/layers.h"
-#include "builders/resident/batch.h"
 #include "builders/resident/chop.h"
 #include "builders/step/partition.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/resident.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "tests/builders/resident_rows.h"

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "graph/print.h"
+
 namespace lockstep::testing {
 namespace {
 

@@ -16,14 +16,14 @@
 #include <mutex>
 #include <tuple>
 
-#include "builders/optimizers/adagrad.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/adamw.h"
-#include "builders/optimizers/lars.h"
-#include "builders/optimizers/rmsprop.h"
 #include "builders/step/partition.h"
 #include "graph/file.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/processes.h"
+#include "lockstep/session_options.h"
 #include "runtime/state/drift.h"
 #include "runtime/state/shared_statistics.h"
 #include "tests/support/networks.h"

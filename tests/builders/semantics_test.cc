@@ -5,8 +5,10 @@
 
 #include <cmath>
 
-#include "builders/step/data_parallel.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
@@ -89,7 +91,7 @@ TEST(Semantics, EightReplicasWithBatchNormAreTheirShardsByHand) {
     session.step().run(of_eight.at(0, 0.05F), session.run_options(0));
     for (const State& state : eight.states) {
       if (state.kind == StateKind::computed || is_slot(state.kind)) continue;
-      const Literal held = session.state().read(state.values[0]);
+      const Literal held = states_of(session).read(state.values[0]);
       const auto found = held.values<float>();
       const auto& expected = mean.at("cpu_0/" + state.name);
       for (std::size_t i = 0; i < expected.size(); ++i)
@@ -121,7 +123,7 @@ TEST(MicroBatches, StatisticsGoOnFromPartToPartAndActivationsDoNotAddUp) {
   auto arena = [](const TrainingModel& model, int64_t batch) {
     Session session(model, cpu_devices(1), all_kernels(), {5, 1, {}});
     StepFeeds feeds(model, batch, 5, kSmall);
-    return session.step().plan(feeds.at(0, 0.1F)).workers[0].arena_bytes;
+    return plan_of(session.step(), feeds.at(0, 0.1F)).workers[0].arena_bytes;
   };
   EXPECT_LT(arena(parts, 256), arena(whole, 256) / 2);
 }
@@ -207,11 +209,11 @@ TEST(SynchronisedBatchNorm, StatisticsStayEqualWhereOneReplicaOverflows) {
     for (int64_t step = 0; step < 3; ++step) {
       session.step().run(feeds.at(step, 0.05F), session.run_options(step));
       for (const char* name : {"bn1_rm", "bn1_riv", "bn2_rm", "bn2_riv"})
-        EXPECT_TRUE(session.state().read(std::string("cpu_0/") + name) ==
-                    session.state().read(std::string("cpu_1/") + name))
+        EXPECT_TRUE(states_of(session).read(std::string("cpu_0/") + name) ==
+                    states_of(session).read(std::string("cpu_1/") + name))
             << name << " in step " << step << ", scale " << scale;
     }
-    overflows += session.state().read("cpu_0/loss_scale").values<float>()[0] < scale;
+    overflows += states_of(session).read("cpu_0/loss_scale").values<float>()[0] < scale;
   }
   EXPECT_GT(overflows, 2);
 }
@@ -235,7 +237,7 @@ TEST(Weighted, DeferredGradientsAreClippedByTheirOwnShare) {
       if (step == 1) *tensors[weight].as<float>() = weight_of_the_second;
       session.step().run(tensors, session.run_options(step));
     }
-    return session.state().read("cpu_0/fc1_w");
+    return states_of(session).read("cpu_0/fc1_w");
   };
   EXPECT_TRUE(after_two_steps(0.3F) == after_two_steps(0.7F));
 }

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "builders/step/data_parallel.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
 
@@ -65,7 +67,7 @@ TEST(NonFinite, IsFoundThoughItIsClippedBeforeTheReduce) {
     session.initialise();
     StepFeeds feeds(model, 8, 5, kSmall);
     session.step().run(feeds.at(0, 0.05F), session.run_options(0));
-    return session.state().read("cpu_0/loss_scale").values<float>()[0];
+    return states_of(session).read("cpu_0/loss_scale").values<float>()[0];
   };
   for (const ClipOptions clip :
        {ClipOptions{.value = 0.1F}, ClipOptions{.each_norm = 0.1F}, ClipOptions{.norm = 0.1F}})
@@ -130,19 +132,19 @@ TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
   session.initialise();
   StepFeeds feeds(model, 8, 5, kSmall);
   auto momentum = [&] {
-    const Literal value = session.state().read("cpu_1/pred_w_momentum");
+    const Literal value = states_of(session).read("cpu_1/pred_w_momentum");
     const auto numbers = value.values<float>();
     return std::vector<float>(numbers.begin(), numbers.end());
   };
   session.step().run(feeds.at(0, 0.1F), session.run_options(0));
   const std::vector<float> old = momentum();
-  const Literal param = session.state().read("cpu_1/pred_w");
+  const Literal param = states_of(session).read("cpu_1/pred_w");
   const auto tensors = feeds.at(1, 0.01F, 0.1F);
   feeds.images().back() = std::numeric_limits<float>::infinity();
   session.step().run(tensors, session.run_options(1));
   const std::vector<float> corrected = momentum();
   for (std::size_t i = 0; i < old.size(); ++i) EXPECT_FLOAT_EQ(corrected[i], 0.1F * old[i]);
-  EXPECT_TRUE(session.state().read("cpu_1/pred_w") == param);
+  EXPECT_TRUE(states_of(session).read("cpu_1/pred_w") == param);
 }
 
 // v = 0.5 * c * v + lr * g. With the correction, a rate ten times smaller makes the old momentum
@@ -155,9 +157,9 @@ TEST(MomentumCorrection, ScalesTheOldMomentum) {
     session.initialise();
     StepFeeds feeds(model, 8, 5, kSmall);
     session.step().run(feeds.at(0, 0.1F), session.run_options(0));
-    const float old = session.state().read("cpu_1/pred_w_momentum").values<float>()[3];
+    const float old = states_of(session).read("cpu_1/pred_w_momentum").values<float>()[3];
     session.step().run(feeds.at(1, 0.01F, correction), session.run_options(1));
-    return std::pair(old, session.state().read("cpu_1/pred_w_momentum").values<float>()[3]);
+    return std::pair(old, states_of(session).read("cpu_1/pred_w_momentum").values<float>()[3]);
   };
   const auto [old, plain] = momentum_after(1);
   const auto [same, corrected] = momentum_after(0.1F);

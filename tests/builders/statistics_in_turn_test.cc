@@ -3,14 +3,14 @@
 // hand. A step keeps 3/4 of a statistic.
 #include <gtest/gtest.h>
 
-#include "builders/net/layers.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
 #include "graph/verify.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

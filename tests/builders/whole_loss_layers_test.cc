@@ -3,11 +3,13 @@
 #include <cmath>
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/resident/batch.h"
 #include "builders/step/partition.h"
 #include "graph/random_stream.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/resident.h"
 #include "operators/elementwise/elementwise.h"
 #include "tests/builders/whole_loss_steps.h"
 #include "tests/support/expect_error.h"
@@ -45,7 +47,7 @@ TEST(WholeLoss, OfTheForwardPassAloneUsesRunningStatistics) {
   session.initialise();
   StepFeeds feeds(model, 24, kClasses, kSmall);
   const auto fetched = session.step().run(feeds.at(0, 0), session.run_options(0));
-  EXPECT_NEAR(whole_losses(model, fetched)[2], Answers(model, fetched).loss(), 2e-6);
+  EXPECT_NEAR(whole_losses(model, fetched)[2], Results(model, fetched).loss(), 2e-6);
 }
 
 TEST(WholeLoss, JoinsTheMinibatchesOfAResidentBatch) {
@@ -62,7 +64,7 @@ TEST(WholeLoss, JoinsTheMinibatchesOfAResidentBatch) {
   batch.feeds().set(Role::rate, 0.05F);
   const auto load = batch.load({{"data", rows[0]}, {"label", rows[1]}});
   ASSERT_EQ(load.minibatch, 4);
-  const Answers answers = batch.optimize(4, 0);
+  const Results answers = batch.optimize(4, 0);
   // Replica 0's rows 4 to 7 of its 8, then replica 1's.
   std::vector<float> images;
   std::vector<int64_t> labels;
@@ -100,7 +102,7 @@ TEST(WholeLoss, TakesScalarsAsTheyAre) {
   feeds.set("label", {{DType::int64, {8}}, labels.data()});
   feeds.set("warmth", {{DType::float32, {}}, &warmth});
   feeds.set(Role::rate, 0);
-  const Answers answers = session.run_step(feeds, 0);
+  const Results answers = session.run_step(feeds, 0);
   EXPECT_NEAR(answers.metric(kWholeLoss), answers.loss(), 2e-6);
 }
 

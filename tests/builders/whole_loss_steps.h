@@ -8,6 +8,8 @@
 
 #include "builders/step/whole_loss.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
 #include "tests/support/networks.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
@@ -28,7 +30,7 @@ inline TrainingModel built(const ModelFn& network, DataParallelOptions options, 
 inline std::vector<float> whole_losses(const TrainingModel& model,
                                        std::span<const Tensor> fetched) {
   std::vector<float> values;
-  for (const Tensor& each : Answers(model, fetched).metric_of_each(kWholeLoss))
+  for (const Tensor& each : Results(model, fetched).metric_of_each(kWholeLoss))
     values.push_back(*each.as<float>());
   return values;
 }
@@ -65,9 +67,9 @@ inline std::vector<Losses> losses_of(const ModelFn& network, DataParallelOptions
     const std::vector<float> each = whole_losses(many, fetched);
     for (const float value : each) EXPECT_EQ(value, each[0]) << "all replicas have the same value";
     losses.whole = each[0];
-    losses.shared = Answers(many, fetched).loss();
+    losses.shared = Results(many, fetched).loss();
     losses.of_one =
-        Answers(one, alone.step().run(whole.at(step, 0.05F), alone.run_options(step))).loss();
+        Results(one, alone.step().run(whole.at(step, 0.05F), alone.run_options(step))).loss();
     all.push_back(losses);
   }
   return all;

@@ -7,22 +7,20 @@
 #include <span>
 #include <vector>
 
-#include <lockstep/builders/optimizers/adam.h>
-#include <lockstep/builders/optimizers/lr_schedule.h>
-#include <lockstep/builders/resident/batch.h>
-#include <lockstep/builders/step/data_parallel.h>
-#include <lockstep/data/episodes/greedy.h>
-#include <lockstep/data/episodes/rollout.h>
-#include <lockstep/models/actor_critic.h>
-#include <lockstep/operators/all.h>
-#include <lockstep/runtime/shuffle.h>
+#include <lockstep/data_parallel.h>
+#include <lockstep/episodes.h>
+#include <lockstep/models.h>
+#include <lockstep/operators.h>
+#include <lockstep/optimizers.h>
+#include <lockstep/random.h>
+#include <lockstep/resident.h>
 
 using namespace lockstep;
 
 constexpr int64_t kEnvironments = 32, kSteps = 64, kRows = kEnvironments * kSteps;
 constexpr int64_t kMinibatchRows = 256, kEpochs = 10, kRounds = 100;
 
-// Answers what the network, with its present parameters, thinks of observations.
+// Policy inference by the network with its present parameters.
 class NetworkPolicy final : public Predictor {
  public:
   NetworkPolicy(Session& session, const EnvironmentKind& kind) : session_(session), kind_(kind) {}

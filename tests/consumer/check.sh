@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into a fresh folder, then builds and runs the consumer, and the program of
-# docs/from_cpp.md, against that copy alone.
+# Installs a build into a fresh folder, then builds and runs the programs of this folder and of
+# docs/from_cpp.md against that copy alone.
 # Usage: check.sh BUILD_DIR WORK_DIR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,6 +10,8 @@ rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/installed" > "$work/install.log"
 "$here/../../tools/check_licence.sh" --carried "$work/installed"
+# The public headers are installed as they stand, and no others.
+diff -r "$here/../../include/lockstep" "$work/installed/include/lockstep"
 "$work/installed/bin/lockstep" doctor
 mkdir -p "$work/build"
 awk '/^```cpp$/ { code = 1; next } /^```$/ { code = 0 } code' "$here/../../docs/from_cpp.md" > "$work/build/page.cc"
@@ -20,6 +22,9 @@ cd "$work" && build/consumer
 test -s step.onnx
 build/cart_pole
 build/page
+build/own_operator
+build/own_openmp
+build/everything
 # Better than the frequencies of characters, some 4.6 bits, which a network learns first.
 cat "$here"/../../docs/*.md > pages.txt
 build/text pages.txt 400 | tee text.txt

@@ -3,14 +3,13 @@
 #include <iostream>
 #include <vector>
 
-#include <lockstep/builders/net/layers.h>
-#include <lockstep/builders/net/losses.h>
-#include <lockstep/builders/optimizers/momentum_sgd.h>
-#include <lockstep/builders/step/data_parallel.h>
-#include <lockstep/graph/io.h>
-#include <lockstep/operators/activation/activation.h>
-#include <lockstep/operators/all.h>
-#include <lockstep/runtime/state/session.h>
+#include <lockstep/data_parallel.h>
+#include <lockstep/layers.h>
+#include <lockstep/losses.h>
+#include <lockstep/model_files.h>
+#include <lockstep/operators.h>
+#include <lockstep/optimizers.h>
+#include <lockstep/session.h>
 
 using namespace lockstep;
 

@@ -6,22 +6,15 @@
 #include <iostream>
 #include <vector>
 
-#include <lockstep/builders/net/layers.h>
-#include <lockstep/builders/net/losses.h>
-#include <lockstep/builders/net/sequence_layers.h>
-#include <lockstep/builders/optimizers/adam.h>
-#include <lockstep/builders/step/data_parallel.h>
-#include <lockstep/data/loader.h>
-#include <lockstep/data/text/batches.h>
-#include <lockstep/data/text/files.h>
-#include <lockstep/data/text/scored_rows.h>
-#include <lockstep/data/text/split.h>
-#include <lockstep/data/text/vocabulary.h>
-#include <lockstep/operators/all.h>
-#include <lockstep/operators/loss/loss.h>
-#include <lockstep/operators/shape/shape.h>
-#include <lockstep/runtime/philox.h>
-#include <lockstep/runtime/state/session.h>
+#include <lockstep/data_parallel.h>
+#include <lockstep/layers.h>
+#include <lockstep/loader.h>
+#include <lockstep/losses.h>
+#include <lockstep/operators.h>
+#include <lockstep/optimizers.h>
+#include <lockstep/random.h>
+#include <lockstep/session.h>
+#include <lockstep/text.h>
 
 using namespace lockstep;
 

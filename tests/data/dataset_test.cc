@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/labelled_images.h"
-#include "data/loader.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "graph/error.h"
+#include "data/labelled_images.h"
+#include "lockstep/error.h"
+#include "lockstep/loader.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -10,7 +10,7 @@
 #include "data/coco/write_annotations.h"
 #include "data/formats/exif.h"
 #include "graph/file.h"
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/picture_files.h"
 #include "tests/support/pictures.h"

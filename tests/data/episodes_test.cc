@@ -5,9 +5,9 @@
 #include <cmath>
 #include <memory>
 
+#include "data/episodes/advantages.h"
 #include "data/episodes/cart_pole.h"
-#include "data/episodes/greedy.h"
-#include "data/episodes/rollout.h"
+#include "lockstep/episodes.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

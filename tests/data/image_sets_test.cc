@@ -8,10 +8,10 @@
 
 #include "data/formats/exif.h"
 #include "data/labelled_images.h"
-#include "data/loader.h"
 #include "data/picture_folder.h"
 #include "data/transform.h"
 #include "graph/file.h"
+#include "lockstep/loader.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/picture_files.h"
 #include "tests/support/pictures.h"

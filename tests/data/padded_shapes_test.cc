@@ -7,7 +7,7 @@
 #include <set>
 
 #include "data/detection/picture.h"
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

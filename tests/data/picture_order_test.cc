@@ -5,7 +5,7 @@
 #include <map>
 
 #include "data/detection/order.h"
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

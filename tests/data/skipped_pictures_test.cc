@@ -7,8 +7,8 @@
 #include <set>
 
 #include "data/labelled_images.h"
-#include "data/loader.h"
 #include "graph/limits.h"
+#include "lockstep/loader.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

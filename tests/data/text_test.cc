@@ -5,13 +5,10 @@
 #include <filesystem>
 #include <set>
 
-#include "data/loader.h"
-#include "data/text/batches.h"
-#include "data/text/files.h"
-#include "data/text/scored_rows.h"
-#include "data/text/split.h"
-#include "data/text/vocabulary.h"
+#include "data/text/order.h"
 #include "graph/file.h"
+#include "lockstep/loader.h"
+#include "lockstep/text.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -7,6 +7,8 @@
 
 #include <set>
 
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "tests/detection/found_alike.h"
 #include "tests/detection/small_detector.h"
 #include "tests/support/expect_error.h"

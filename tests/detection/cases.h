@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 

@@ -8,6 +8,7 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
 #include "graph/file.h"
+#include "lockstep/operators.h"
 #include "models/detection/inputs.h"
 #include "models/detection/pooled_rois.h"
 #include "tests/support/case_run.h"

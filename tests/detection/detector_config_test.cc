@@ -5,6 +5,7 @@
 #include "app/config/read.h"
 #include "app/detection/types.h"
 #include "app/task_kind.h"
+#include "operators/collective/collective.h"
 #include "tests/detection/detector_config_fixture.h"
 
 namespace lockstep::testing {

@@ -15,14 +15,16 @@
 
 #include "app/detection/detector_config.h"
 #include "app/detection/detector_source.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
 #include "graph/file.h"
-#include "graph/io.h"
+#include "graph/print.h"
 #include "graph/verify.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "models/detection/detector.h"
-#include "operators/all.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {

@@ -10,12 +10,12 @@
 
 #include "app/detection/detector_config.h"
 #include "app/onnx/tensor_files.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "graph/io.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session.h"
 #include "models/detection/detector.h"
-#include "operators/all.h"
-#include "runtime/state/session.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,10 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/file.h"
+#include "lockstep/operators.h"
 #include "models/detection/rpn.h"
-#include "operators/all.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/golden.h"
 

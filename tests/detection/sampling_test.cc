@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "builders/detection/anchors.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/feeds.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/random.h"
+#include "lockstep/session.h"
 #include "operators/reduce/reduce.h"
 #include "operators/targets/targets.h"
-#include "runtime/feeds.h"
-#include "runtime/philox.h"
-#include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -5,10 +5,11 @@
 
 #include <cmath>
 
-#include "builders/optimizers/lr_schedule.h"
 #include "data/detection/batches.h"
-#include "data/loader.h"
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
+#include "lockstep/loader.h"
+#include "lockstep/optimizers.h"
+#include "runtime/state/session_members.h"
 #include "tests/detection/small_detector.h"
 
 namespace lockstep::testing {
@@ -57,7 +58,7 @@ Trained trained(const std::string& network, int replicas, int steps, bool shared
     result.losses.push_back(detector.session.run_step(feeds, static_cast<uint64_t>(step)).loss());
   }
   for (const State& state : detector.model.states)
-    result.states.emplace(state.name, detector.session.state().read(state.values[0]));
+    result.states.emplace(state.name, states_of(detector.session).read(state.values[0]));
   return result;
 }
 

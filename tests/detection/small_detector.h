@@ -11,9 +11,11 @@
 #include "builders/step/partition.h"
 #include "data/detection/picture_set.h"
 #include "graph/file.h"
-#include "operators/all.h"
-#include "runtime/philox.h"
-#include "runtime/state/session.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/random.h"
+#include "lockstep/session.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {

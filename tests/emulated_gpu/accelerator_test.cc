@@ -7,6 +7,9 @@
 
 #include <vector>
 
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
+
 namespace lockstep::testing {
 namespace {
 

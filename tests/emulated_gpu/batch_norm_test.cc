@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/operands.h"
 #include "tests/emulated_gpu/node_run.h"
 #include "tests/support/case_run.h"

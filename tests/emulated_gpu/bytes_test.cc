@@ -3,7 +3,7 @@
 // channels-last.
 #include <gtest/gtest.h>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "tests/emulated_gpu/node_run.h"
 
 namespace lockstep::testing {

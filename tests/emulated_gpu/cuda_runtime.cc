@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "runtime/accelerator.h"
 #include "tests/support/queued_cpu.h"
 
 namespace lockstep::testing {

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "builders/step/partition.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
 #include "operators/collective/collective.h"
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "operators/kit/launch_cuda.h"
 
 thread_local GridPlace threadIdx, blockIdx, gridDim, blockDim;

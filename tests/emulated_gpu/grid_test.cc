@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "graph/print.h"
 #include "tests/emulated_gpu/operators/kit/launch_cuda.h"
 #include "tests/support/expect_error.h"
 

@@ -7,6 +7,9 @@
 
 #include "builders/step/partition.h"
 #include "graph/on_host.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/processes.h"
+#include "operators/collective/collective.h"
 #include "tests/emulated_gpu/nccl_calls.h"
 #include "tests/emulated_gpu/node_run.h"
 #include "tests/support/sums.h"

@@ -17,9 +17,11 @@
 #include <set>
 #include <thread>
 
-#include "graph/error.h"
-#include "graph/half.h"
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
+#include "lockstep/types.h"
+#include "operators/collective/collective.h"
 #include "runtime/accelerator.h"
 #include "runtime/dist/agree.h"
 #include "tests/emulated_gpu/nccl_calls.h"

@@ -3,8 +3,10 @@
 
 #include <cstring>
 
-#include "graph/half.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/types.h"
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
 #include "tests/support/laid_out.h"
 
 namespace lockstep::testing {

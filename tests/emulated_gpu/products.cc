@@ -6,9 +6,9 @@
 #include <cmath>
 #include <functional>
 
-#include "graph/error.h"
-#include "graph/half.h"
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
+#include "lockstep/error.h"
+#include "lockstep/types.h"
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/gemm/cublas_product.h"
 #include "runtime/accelerator.h"

@@ -12,9 +12,10 @@
 
 #include "app/classification/network.h"
 #include "app/classification/task.h"
-#include "data/loader.h"
+#include "data/labelled_images.h"
 #include "graph/file.h"
-#include "operators/all.h"
+#include "lockstep/loader.h"
+#include "lockstep/operators.h"
 #include "tests/support/pictures.h"
 #include "tests/support/temporary_folder.h"
 

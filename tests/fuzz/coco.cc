@@ -3,7 +3,7 @@
 #include "data/coco/read_annotations.h"
 #include "data/coco/training_boxes.h"
 #include "data/coco/write_annotations.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/device.h"
+#include "lockstep/device.h"
 
 #include <cstdlib>
 

@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/temporary_folder.h"
 

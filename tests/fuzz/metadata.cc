@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include "app/classification/trained_classifier.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model_use.h"
 #include "tests/fuzz/readers.h"

@@ -7,9 +7,12 @@
 
 #include "graph/print.h"
 #include "graph/verify.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace lockstep::fuzz {

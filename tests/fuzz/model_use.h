@@ -2,7 +2,7 @@
 // The operations of commands on a loaded model.
 #pragma once
 
-#include "graph/io.h"
+#include "lockstep/model_files.h"
 
 namespace lockstep::fuzz {
 

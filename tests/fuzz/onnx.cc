@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
-#include "builders/step/data_parallel.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/imported.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model_use.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace lockstep::fuzz {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/all_reduce/packing.h"
+#include "builders/all_reduce/spec.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 

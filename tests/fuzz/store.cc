@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "runtime/dist/store_token.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"

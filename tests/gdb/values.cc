@@ -6,9 +6,8 @@
 #include <iostream>
 #include <vector>
 
-#include "graph/op.h"
-#include "runtime/layout/filter_tiles.h"
-#include "runtime/tensor.h"
+#include "lockstep/op.h"
+#include "lockstep/tensor.h"
 
 using namespace lockstep;
 

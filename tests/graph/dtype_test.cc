@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every type has all properties of its table row, and an error names a missing conversion.
-#include "graph/dtype.h"
+#include "lockstep/types.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "graph/literal.h"
+#include "graph/type_names.h"
+#include "lockstep/attributes.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subject of an error: the parts of the text set it, and wrapping the text preserves it.
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 #include <gtest/gtest.h>
 
 #include <exception>
 #include <new>
 
-#include "graph/graph.h"
+#include "lockstep/graph.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/gemm/gemm.h"
 
 namespace lockstep::testing {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/print.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/reduce/reduce.h"

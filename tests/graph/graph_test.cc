@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/graph.h"
+#include "lockstep/graph.h"
 
 #include <gtest/gtest.h>
 
-#include "graph/half.h"
 #include "graph/passes/bind.h"
 #include "graph/passes/postpone.h"
 #include "graph/passes/prune.h"
 #include "graph/placement.h"
+#include "lockstep/operators.h"
+#include "lockstep/types.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"

@@ -2,6 +2,7 @@
 // External data files of a malicious model.
 #include <filesystem>
 
+#include "lockstep/operators.h"
 #include "tests/graph/hostile_model.h"
 
 namespace lockstep::testing {

@@ -4,10 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/attribute_reader.h"
 #include "graph/file.h"
-#include "graph/io.h"
 #include "graph/onnx.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

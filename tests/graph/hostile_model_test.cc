@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <limits>
 
+#include "graph/graph_members.h"
 #include "graph/limits.h"
 #include "graph/parsed_size.h"
+#include "lockstep/operators.h"
 #include "tests/graph/hostile_model.h"
 #include "tests/support/step_feeds.h"
 
@@ -22,9 +24,9 @@ TEST(HostileNode, IsNamedByItsResultIfItHasNoName) {
   onnx::NodeProto node;
   node.set_op_type("Det");  // a matrix operator of opset 17
   node.add_output("y");
-  expect_error([&] { graph.adopt(node); }, "no operator Det is known (used by y)");
+  expect_error([&] { adopt(graph, node); }, "no operator Det is known (used by y)");
   node.set_name("determinant");
-  expect_error([&] { graph.adopt(node); }, "no operator Det is known (used by determinant)");
+  expect_error([&] { adopt(graph, node); }, "no operator Det is known (used by determinant)");
 }
 
 TEST_F(HostileModel, IsRefusedByItsFileAndNode) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model files that are written and files that are refused. These sources use protobuf to build
 // broken models.
-#include "graph/io.h"
+#include "lockstep/model_files.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,14 @@
 
 #include <filesystem>
 
+#include "graph/export.h"
 #include "graph/file.h"
 #include "graph/onnx.h"
 #include "graph/print.h"
 #include "graph/schema.h"
 #include "graph/verify.h"
-#include "operators/all.h"
-#include "runtime/philox.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"

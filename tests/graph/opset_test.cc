@@ -5,11 +5,12 @@
 
 #include <set>
 
+#include "graph/attribute_reader.h"
 #include "graph/file.h"
-#include "graph/io.h"
 #include "graph/onnx.h"
 #include "graph/opset/newer_opsets.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -2,11 +2,10 @@
 // The output of `lockstep inspect` about a model.
 #include "graph/print.h"
 
-#include "graph/printable.h"
-
 #include <gtest/gtest.h>
 
-#include "operators/all.h"
+#include "graph/printable.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "tests/support/expect_error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/models.h"
+#include "lockstep/models.h"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,13 @@
 #include <set>
 #include <sstream>
 
+#include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/packing_summary.h"
-#include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/session.h"
 #include "runtime/state/drift.h"
-#include "runtime/state/session.h"
 #include "tests/support/golden.h"
 #include "tests/support/step_feeds.h"
 

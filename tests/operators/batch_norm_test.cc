@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/op.h"
-#include "operators/all.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/case_run.h"

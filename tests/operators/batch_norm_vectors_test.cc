@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "graph/half.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/types.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/passes_cpu.h"
 #include "tests/support/laid_out.h"

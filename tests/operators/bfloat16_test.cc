@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "graph/half.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/types.h"
 #include "operators/batch_norm/passes_cpu.h"
 #include "operators/cpu.h"
 #include "tests/support/laid_out.h"

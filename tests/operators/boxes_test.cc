@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "runtime/philox.h"
+#include "lockstep/random.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/expect_error.h"
 

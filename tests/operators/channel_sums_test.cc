@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "tests/support/laid_tensor.h"
 #include "tests/support/threads.h"
 

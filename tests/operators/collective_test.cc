@@ -6,11 +6,13 @@
 
 #include <cstring>
 
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 

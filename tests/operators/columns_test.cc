@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/operators.h"
 #include "operators/cpu.h"
 #include "operators/kit/simd/isa.h"
 #include "tests/support/convolution_case.h"

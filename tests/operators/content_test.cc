@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/graph.h"
-#include "operators/all.h"
+#include "lockstep/graph.h"
+#include "lockstep/operators.h"
 #include "operators/kit/open_size.h"
 #include "tests/support/expect_error.h"
 

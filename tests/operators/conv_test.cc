@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 #include "operators/conv/conv.h"
 #include "tests/support/case_run.h"
 #include "tests/support/op_case.h"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "operators/conv/engine_choices.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "graph/gradient.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/dropout/dropout.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/op_case.h"
 #include "tests/support/threads.h"

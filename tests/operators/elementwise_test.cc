@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {

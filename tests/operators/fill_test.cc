@@ -3,10 +3,12 @@
 
 #include <cmath>
 
-#include "builders/net/initializers.h"
-#include "operators/all.h"
+#include "lockstep/net.h"
+#include "lockstep/operators.h"
 #include "operators/fill/fill.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/op_case.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lockstep/random.h"
 #include "operators/kit/exponential.h"
-#include "runtime/philox.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/expect_error.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "tests/support/case_run.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/own_operators.h"

@@ -4,7 +4,7 @@
 // error that names the defect.
 #include <gtest/gtest.h>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "tests/operators/hostile.h"
 
 namespace lockstep::testing {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/pool/max_planes.h"
 #include "operators/pool/pool.h"
 #include "tests/support/expect_error.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {

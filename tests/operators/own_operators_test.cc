@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "tests/operators/hostile.h"
 
 namespace lockstep::testing {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "operators/cpu.h"
 #include "operators/kit/simd/isa.h"
 #include "tests/support/expect_error.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/op_case.h"
 

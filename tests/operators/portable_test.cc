@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/passes/portable.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/boxes/boxes.h"
 #include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"

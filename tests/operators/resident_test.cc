@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/op_case.h"
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/exec/states.h"
+
 namespace lockstep::testing {
 namespace {
 

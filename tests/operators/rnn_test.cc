@@ -5,10 +5,11 @@
 #include <cmath>
 
 #include "graph/gradient.h"
-#include "graph/op.h"
-#include "operators/all.h"
+#include "lockstep/op.h"
+#include "lockstep/operators.h"
 #include "operators/reduce/reduce.h"
 #include "operators/rnn/activations_cpu.h"
+#include "operators/rnn/recurrence.h"
 #include "operators/rnn/rnn.h"
 #include "tests/operators/rnn_reference.h"
 #include "tests/support/any_threads.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/op.h"
+#include "lockstep/op.h"
 
 namespace lockstep::testing {
 namespace {

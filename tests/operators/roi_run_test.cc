@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lockstep/session_options.h"
 #include "tests/operators/roi_cases.h"
 #include "tests/support/case_run.h"
 #include "tests/support/expect_error.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "graph/gradient.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/case_run.h"

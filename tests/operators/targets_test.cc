@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lockstep/random.h"
 #include "operators/targets/attributes.h"
-#include "runtime/philox.h"
 #include "tests/support/naive_targets.h"
 #include "tests/support/threads.h"
 

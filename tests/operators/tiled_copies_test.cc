@@ -3,6 +3,7 @@
 // bits equal an entirely row-major update.
 #include <gtest/gtest.h>
 
+#include "lockstep/operators.h"
 #include "operators/elementwise/casts.h"
 #include "tests/support/threads.h"
 #include "tests/support/update_of_many.h"

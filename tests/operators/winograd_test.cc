@@ -8,11 +8,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
 #include "operators/conv/conv.h"
 #include "operators/conv/winograd/loops_of.h"
 #include "operators/cpu.h"
-#include "runtime/philox.h"
 #include "tests/support/convolution_case.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/threads.h"

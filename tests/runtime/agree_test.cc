@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/processes.h"
 #include "tests/support/ranks.h"
 
 namespace lockstep::testing {

@@ -10,8 +10,10 @@
 #include <fstream>
 #include <new>
 
-#include "builders/resident/batch.h"
-#include "models/models.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/resident.h"
 #include "tests/support/step_feeds.h"
 
 extern "C" {

@@ -7,13 +7,20 @@
 #include <map>
 
 #include "builders/net/bytes.h"
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
+#include "lockstep/imported.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 
@@ -68,7 +75,7 @@ class ByteTraining {
   std::map<std::string, int> steps() {
     feed(0);
     std::map<std::string, int> steps;
-    for (const PlanStep& step : session_.step().plan(feeds_.tensors()).steps) ++steps[step.type];
+    for (const PlanStep& step : plan_of(session_.step(), feeds_.tensors()).steps) ++steps[step.type];
     return steps;
   }
   const TrainingModel& model() const { return model_; }

@@ -3,14 +3,18 @@
 // bits. The bits equal the two nodes.
 #include <gtest/gtest.h>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/optimizers/momentum_sgd.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/channel_sums.h"
 #include "operators/reduce/reduce.h"
 #include "runtime/kernel/rewrite.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 
@@ -47,7 +51,7 @@ Stepped stepped(DType precision, int replicas, int threads, bool fused, bool lay
   StepFeeds feeds(model, 6, 5, {3, 11, 9});
   for (int64_t step = 0; step < 3; ++step)
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
-  const Plan& plan = session.step().plan(feeds.at(0, 0.05F));
+  const Plan& plan = plan_of(session.step(), feeds.at(0, 0.05F));
   Stepped result{session.save(), {}, text_of(plan)};
   for (const PlanStep& step : plan.steps) ++result.steps[step.type];
   return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session's state as a file: training continues with the same bits, or an error names the defect.
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,15 @@
 
 #include "builders/step/partition.h"
 #include "graph/file.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "runtime/dist/agree.h"
-#include "runtime/philox.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
@@ -53,7 +57,7 @@ TEST(Checkpoint, FitsAnotherNumberOfReplicas) {
   EXPECT_EQ(read_safetensors(folder / "c").tensors.count("fc1_w"), 1u);
   Session to(four, cpu_devices(4), all_kernels(), {2, 1, {}});
   load_checkpoint(to, folder / "c");
-  EXPECT_TRUE(to.state().read("cpu_3/fc1_w") == from.state().read("cpu_0/fc1_w"));
+  EXPECT_TRUE(states_of(to).read("cpu_3/fc1_w") == states_of(from).read("cpu_0/fc1_w"));
 }
 
 TEST(Checkpoint, OfAnySizeIsPassedToOtherProcesses) {
@@ -98,9 +102,9 @@ TEST(Checkpoint, GivesWaitingGradientsToAsManyReplicasAlone) {
       for (const State& state : other.states) {
         if (state.kind != StateKind::deferred) continue;
         for (std::size_t k = 0; k < state.values.size(); ++k) {
-          const Literal found = resumed.state().read(state.values[k]);
+          const Literal found = states_of(resumed).read(state.values[k]);
           const Literal expected =
-              from == to ? session.state().read(model.find_state(state.name)->values[k])
+              from == to ? states_of(session).read(model.find_state(state.name)->values[k])
                          : Literal(found.dtype(), found.dims());
           EXPECT_TRUE(found == expected) << state.values[k];
           waiting += std::ranges::any_of(found.values<float>(), [](float x) { return x != 0; });
@@ -116,9 +120,9 @@ TEST(Checkpoint, KeepsReplicasThatDiffer) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
-  Literal other = session.state().read("cpu_1/fc1_b");
+  Literal other = states_of(session).read("cpu_1/fc1_b");
   reinterpret_cast<float*>(other.bytes().data())[0] = 42;
-  session.state().write("cpu_1/fc1_b", other);
+  states_of(session).write("cpu_1/fc1_b", other);
   save_checkpoint(session, folder / "c", {});
   StateValues saved = session.save();
   session.initialise();
@@ -239,7 +243,7 @@ TEST(Checkpoint, OfNumbersThatAreNoneIsNamed) {
       small_mlp(1, MomentumSgd{}, {.deferred = true, .skip_non_finite = true});
   Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
   auto first_of = [&](const std::string& name) -> float& {
-    return *session.state().at("cpu_0/" + name).as<float>();
+    return *states_of(session).at("cpu_0/" + name).as<float>();
   };
   auto load = [&] {
     save_checkpoint(session, folder / "c", {});

@@ -7,11 +7,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/net/sequence_layers.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
 #include "operators/pool/pool.h"
 #include "operators/shape/shape.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 
 extern "C" {
@@ -46,7 +47,7 @@ TEST(Compiling, AProductIsWholeWhenItsKernelIsPrepared) {
   Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
   StepFeeds feeds(model, 8, 5, {1, 6, 6});
   session.initialise();
-  session.step().plan(feeds.at(0, 0.1F));
+  plan_of(session.step(), feeds.at(0, 0.1F));
   const int64_t before = compiled_bytes();
   EXPECT_GT(before, 0);
   const std::vector<float> a(1 << 18), b(1 << 18);
@@ -75,7 +76,7 @@ void expect_nothing_compiled(const TrainingModel& model, const Dims& image, int6
   Session session(model, cpu_devices(model.replicas), all_kernels(), {1, threads, {}});
   session.initialise();
   StepFeeds feeds(model, 8, classes, image);
-  session.step().plan(feeds.at(0, 0.1F));
+  plan_of(session.step(), feeds.at(0, 0.1F));
   const int64_t before = compiled_bytes();
   session.step().run(feeds.at(0, 0.1F), session.run_options(0));
   EXPECT_EQ(compiled_bytes(), before);

@@ -8,8 +8,10 @@
 #include <functional>
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/columns/loops.h"
@@ -19,6 +21,8 @@
 #include "operators/pool/pool.h"
 #include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/case_run.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
@@ -86,7 +90,7 @@ ResidualRun residual_run(const ResidualWay& way) {
   StepFeeds feeds(model, 6, 5, kScene);
   for (int64_t step = 0; step < 3; ++step)
     session.step().run(feeds.at(step, 0.01F), session.run_options(static_cast<uint64_t>(step)));
-  const Plan& plan = session.step().plan(feeds.at(0, 0.01F));
+  const Plan& plan = plan_of(session.step(), feeds.at(0, 0.01F));
   ResidualRun result{session.save(), text_of(plan), {}, {}};
   for (const PlanStep& step : plan.steps) {
     ++result.steps[step.type];

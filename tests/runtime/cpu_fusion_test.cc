@@ -4,16 +4,19 @@
 
 #include <algorithm>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/momentum_sgd.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
 #include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 
@@ -65,7 +68,7 @@ Trained trained_on_cpu(const TrainingModel& model, bool fused, int threads = 1,
   StepFeeds feeds(model, 6, 5, kImage);
   for (int64_t step = 0; step < 4; ++step)
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
-  const Plan& plan = session.step().plan(feeds.at(0, 0.05F));
+  const Plan& plan = plan_of(session.step(), feeds.at(0, 0.05F));
   Trained result{session.save(), text_of(plan), {}};
   for (const PlanStep& step : plan.steps) ++result.steps[step.type];
   return result;
@@ -88,7 +91,7 @@ Predicted predicted_on_cpu(const TrainingModel& model, bool fused) {
   const Tensor feed[] = {view_of(image)};
   const Tensor scores = session.inference().run(feed, session.run_options(0))[0];
   Predicted result{{scores.as<float>(), scores.as<float>() + scores.count()}, {}};
-  for (const PlanStep& step : session.inference().plan(feed).steps) ++result.steps[step.type];
+  for (const PlanStep& step : plan_of(session.inference(), feed).steps) ++result.steps[step.type];
   return result;
 }
 

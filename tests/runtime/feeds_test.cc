@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds and answers of a step, by name.
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,8 @@
 #include <type_traits>
 
 #include "builders/step/partition.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
@@ -182,7 +184,7 @@ TEST(Feeds, OfFixedShapeBesideABatchDoNotWeighIt) {
 
 // Metrics and losses have the same weights: the accuracy of uneven shares is the accuracy of the
 // batch.
-TEST(Answers, WeighMetricsByRows) {
+TEST(Results, WeighMetricsByRows) {
   const Batch batch(7);
   const auto accuracy = [&](int replicas, int parts) {
     const TrainingModel model =
@@ -225,7 +227,7 @@ TEST(Feeds, OfFixedShapeGoToEveryReplicaOrAreSharedOut) {
       "'x' is float32[2,3] for each share, but is fed float32[5,3] for 2 shares");
 }
 
-TEST(Answers, AreFoundByName) {
+TEST(Results, AreFoundByName) {
   DataParallelOptions options{.replicas = 2, .scope = "cpu", .skip_non_finite = true};
   const TrainingModel model = build_data_parallel_model(
       all_ops(), small_network("two_losses").model, MomentumSgd{}, options);
@@ -234,7 +236,7 @@ TEST(Answers, AreFoundByName) {
   session.initialise();
   StepFeeds feeds(model, 8, 5, kSmall);
   const auto fetched = session.step().run(feeds.at(0, 0.01F), session.run_options(0));
-  const Answers answers(model, fetched);
+  const Results answers(model, fetched);
   const auto number = [&](std::size_t i) { return *fetched[i].as<float>(); };
   EXPECT_EQ(answers.loss(), ((number(0) + number(1)) + number(2)) + number(3));
   EXPECT_EQ(answers.loss(model.losses[1].name), number(2) + number(3));

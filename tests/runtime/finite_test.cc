@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep::testing {
 namespace {

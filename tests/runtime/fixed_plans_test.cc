@@ -5,12 +5,16 @@
 #include <array>
 #include <limits>
 
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

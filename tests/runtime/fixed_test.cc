@@ -6,13 +6,19 @@
 #include <algorithm>
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
 #include "builders/step/partition.h"
 #include "graph/passes/precision.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/pool/pool.h"
-#include "runtime/philox.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
@@ -81,7 +87,7 @@ std::vector<std::vector<float>> predict(Program& program, int64_t batch, int64_t
 
 const Plan& plan_of_prediction(Session& session, int64_t batch = 3, int64_t side = 6) {
   const std::vector<Tensor> feeds{{{DType::float32, {batch, 1, side, side}}, nullptr}};
-  return session.inference().plan(feeds);
+  return plan_of(session.inference(), feeds);
 }
 
 void take_step(Session& session, int64_t step) {
@@ -150,7 +156,7 @@ TEST(Fixed, IsMadeAnewWhereOthersChangedStates) {
         session->load(first);
         expect_new("a load");
         const std::string weight = model.states[0].values[0];
-        const Literal old = session->state().read(weight);
+        const Literal old = states_of(*session).read(weight);
         session->load({{weight, Literal(old.dtype(), old.dims())}});
         expect_new("a load of one parameter");
         session->initialise();
@@ -178,7 +184,7 @@ TEST(Fixed, IsReadInsteadOfTheStateByPlansForAnyBatchAndImageSize) {
           read.insert(plan.slots[static_cast<std::size_t>(slot)].index);
     for (const int state : read) {
       if (state >= static_cast<int>(plan.session_states())) continue;
-      const Tensor& tensor = session->state().at(state);
+      const Tensor& tensor = states_of(*session).at(state);
       std::ranges::fill(std::span(static_cast<std::byte*>(tensor.data), tensor.desc.bytes()),
                         std::byte{0});
     }
@@ -229,16 +235,16 @@ TEST(Fixed, IsWhatAStepMakesOfFrozenParameters) {
     const auto session = session_of(model, place), alone = session_of(model, place);
     session->initialise();
     alone->initialise();
-    const Literal first = session->state().read(frozen);
+    const Literal first = states_of(*session).read(frozen);
     for (int64_t step = 0; step < 3; ++step) {
       take_step(*session, step);
       take_step(*alone, step);
       alone->load(alone->save());  // everything is stale
     }
     EXPECT_TRUE(session->save() == alone->save());
-    EXPECT_EQ(session->state().read(frozen), first);
+    EXPECT_EQ(states_of(*session).read(frozen), first);
     StepFeeds feeds(model, 4, kClasses, kSmall);
-    const Plan& plan = session->step().plan(feeds.at(0, 0.05F));
+    const Plan& plan = plan_of(session->step(), feeds.at(0, 0.05F));
     EXPECT_EQ(of_states(plan, "Cast"), 0);
   }
 }

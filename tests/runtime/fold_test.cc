@@ -7,13 +7,16 @@
 #include <cmath>
 #include <functional>
 
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
 #include "graph/passes/precision.h"
-#include "models/models.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "operators/activation/activation.h"
+#include "operators/conv/conv.h"
 #include "operators/conv/winograd/loops.h"
 #include "operators/elementwise/elementwise.h"
+#include "runtime/accelerator.h"
 #include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/fold_net.h"

@@ -5,13 +5,10 @@
 
 #include <algorithm>
 
-#include "builders/optimizers/adagrad.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/adamw.h"
 #include "builders/optimizers/decay.h"
-#include "builders/optimizers/lars.h"
-#include "builders/optimizers/nesterov.h"
-#include "builders/optimizers/rmsprop.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
@@ -19,6 +16,8 @@
 #include "operators/pool/pool.h"
 #include "runtime/kernel/rewrite.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 
@@ -95,7 +94,7 @@ Counted plan_of(bool fused, DType precision = DType::float32) {
   options.compile.rewrites = fused;
   Session session(model, gpu_devices(1), queued_kernels(), options);
   StepFeeds feeds(model, 8, 5, kSmall);
-  const Plan& plan = session.step().plan(feeds.at(0, 0.05F));
+  const Plan& plan = plan_of(session.step(), feeds.at(0, 0.05F));
   Counted counted;
   for (const PlanStep& step : plan.steps) {
     counted.relus += step.type == "Relu" || step.type == "ReluGrad";
@@ -118,7 +117,7 @@ TEST(Fusion, OfUpdatesIsOneLaunch) {
           optimizer);
       Session session(model, gpu_devices(2), queued_kernels(), {.seed = 5, .threads = 1});
       StepFeeds feeds(model, 8, 5, kSmall);
-      const std::string text = text_of(session.step().plan(feeds.at(0, 0.05F)));
+      const std::string text = text_of(plan_of(session.step(), feeds.at(0, 0.05F)));
       EXPECT_NE(text.find(join(type, "s ")), std::string::npos) << text;
       EXPECT_EQ(text.find(join(type, " ")), std::string::npos);
       EXPECT_NE(text.find("fused: 19 updates of replica 1: one launch"), std::string::npos);
@@ -200,7 +199,7 @@ TEST(Fusion, KeepsThePlacesOfMaxima) {
     StepFeeds feeds(model, 8, 5, {1, 28, 28});
     for (int64_t step = 0; step < 3; ++step)
       session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
-    const std::string text = text_of(session.step().plan(feeds.at(0, 0.05F)));
+    const std::string text = text_of(plan_of(session.step(), feeds.at(0, 0.05F)));
     EXPECT_EQ(text.find("MaxPoolPlacesGrad") != text.npos, fused);
     EXPECT_EQ(text.find("fused: 4 of maxima: their places are kept") != text.npos, fused) << text;
     return session.save();

@@ -6,13 +6,11 @@
 #include <cmath>
 #include <map>
 
-#include "builders/optimizers/adagrad.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/adamw.h"
-#include "builders/optimizers/lars.h"
-#include "builders/optimizers/rmsprop.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session_options.h"
+#include "runtime/accelerator.h"
 #include "runtime/state/drift.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"

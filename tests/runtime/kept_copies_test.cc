@@ -7,15 +7,20 @@
 #include <set>
 #include <tuple>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/optimizers/adam.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/optimizers/nesterov.h"
 #include "builders/step/partition.h"
 #include "graph/file.h"
-#include "runtime/state/checkpoint.h"
-#include "runtime/state/session.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
+#include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
@@ -69,7 +74,7 @@ class Steps {
       if (tensor.desc.dtype == DType::int64) tensor.as<int64_t>()[0] = kClasses;
     EXPECT_THROW(session().step().run(feeds, session().run_options(at())), std::exception);
   }
-  const Plan& plan() { return session().step().plan(feeds_.at(taken_, 0.05F)); }
+  const Plan& plan() { return plan_of(session().step(), feeds_.at(taken_, 0.05F)); }
 
  private:
   uint64_t at() const { return static_cast<uint64_t>(taken_); }
@@ -170,7 +175,7 @@ TEST(KeptCopies, AreReadInsteadOfTheState) {
     for (const PlanStep& step : plan.refresh)
       for (const int slot : step.in) {
         const int state = plan.slots[static_cast<std::size_t>(slot)].index;
-        const Tensor& tensor = changed.session().state().at(state);
+        const Tensor& tensor = states_of(changed.session()).at(state);
         const Literal zeros(tensor.desc.dtype, tensor.desc.dims);
         if (kind == DeviceKind::cpu)
           std::ranges::copy(zeros.bytes(), static_cast<std::byte*>(tensor.data));
@@ -206,7 +211,7 @@ TEST(KeptCopies, FollowWhatOthersChange) {
       both([](Steps& steps) { steps.session().initialise(); });
       const std::string weight = model.states[0].values[0];
       both([&](Steps& steps) {
-        const Literal old = steps.session().state().read(weight);
+        const Literal old = states_of(steps.session()).read(weight);
         steps.session().load({{weight, Literal(old.dtype(), old.dims())}});
       });
       EXPECT_TRUE(whole.session().save() == alone.session().save());

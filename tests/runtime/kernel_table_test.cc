@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The candidate of a table that a node gets, and the reasons for refusing the others.
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
 
 #include <gtest/gtest.h>
 
 #include "graph/on_host.h"
+#include "graph/print.h"
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/cpu.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/kernel/host_kernel.h"
 #include "runtime/kernel/wide_kernel.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 

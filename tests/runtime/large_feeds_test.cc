@@ -10,11 +10,16 @@
 #include <future>
 #include <thread>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/philox.h"
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "lockstep/processes.h"
 #include "runtime/dist/rendezvous.h"
 #include "tests/support/expect_error.h"
 

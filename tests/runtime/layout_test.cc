@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include "graph/gradient.h"
-#include "graph/half.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
+#include "lockstep/types.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/layout/layout.h"
@@ -17,8 +19,10 @@
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
 #include "tests/support/expect_error.h"
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "runtime/device.h"
-#include "runtime/tensor.h"
+#include "lockstep/device.h"
+#include "lockstep/tensor.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

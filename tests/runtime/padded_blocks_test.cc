@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <limits>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
 #include "operators/activation/activation.h"
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 
@@ -84,7 +89,7 @@ struct Training {
     for (int64_t step = first; step < last; ++step)
       session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
   }
-  const Plan& plan() { return session.step().plan(feeds.at(0, 0.05F)); }
+  const Plan& plan() { return plan_of(session.step(), feeds.at(0, 0.05F)); }
 };
 
 StateValues trained(const TrainingModel& model, const Way& way, int64_t steps = 3) {

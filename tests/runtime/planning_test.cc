@@ -4,13 +4,19 @@
 
 #include <algorithm>
 
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
-#include "runtime/philox.h"
+#include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/offsets.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 
@@ -253,7 +259,7 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
   for (Case& c : cases) {
     Session session(c.model, cpu_devices(c.model.replicas), all_kernels(), {1, 1, {}});
     StepFeeds feeds(c.model, c.batch, c.classes, c.image);
-    const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
+    const Plan& plan = plan_of(session.step(), feeds.at(0, 0.1F));
     std::size_t arena = 0;
     for (const Worker& worker : plan.workers) arena += worker.arena_bytes;
     // Compares memory of the graph's tensors. Fusion and shared states remove some tensors, so the
@@ -261,7 +267,7 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
     SessionOptions unfused{.seed = 1, .threads = 1};
     unfused.compile.rewrites = unfused.compile.share = false;
     Session apart(c.model, cpu_devices(c.model.replicas), all_kernels(), unfused);
-    const std::size_t tensors = apart.step().plan(feeds.at(0, 0.1F)).tensor_bytes;
+    const std::size_t tensors = plan_of(apart.step(), feeds.at(0, 0.1F)).tensor_bytes;
     EXPECT_LE(static_cast<double>(arena), 0.6 * static_cast<double>(tensors))
         << c.model.replicas << " replicas";
     EXPECT_EQ(std::count_if(plan.steps.begin(), plan.steps.end(),
@@ -275,7 +281,7 @@ TEST(Compile, CollectivesComeInOneOrder) {
   TrainingModel model = small_mlp(3);
   Session session(model, cpu_devices(3), all_kernels(), {1, 1, {.share = false}});
   StepFeeds feeds(model, 6, 5, {1, 6, 6});
-  const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
+  const Plan& plan = plan_of(session.step(), feeds.at(0, 0.1F));
   std::vector<std::vector<std::string>> order(3);
   for (int worker = 0; worker < 3; ++worker)
     for (int step : plan.workers[worker].steps)
@@ -289,7 +295,7 @@ TEST(Compile, WaitsPointBackwards) {
   TrainingModel model = small_lenet(4);
   Session session(model, cpu_devices(4), all_kernels(), {1, 1, {}});
   StepFeeds feeds(model, 8, 10, {1, 28, 28});
-  const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
+  const Plan& plan = plan_of(session.step(), feeds.at(0, 0.1F));
   int waits = 0;
   for (std::size_t step = 0; step < plan.steps.size(); ++step)
     for (const Wait& wait : plan.steps[step].waits) {

@@ -2,10 +2,14 @@
 // Runs on asynchronous devices, with CPU kernels behind queues (queued_cpu.h).
 #include <gtest/gtest.h>
 
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
-#include "runtime/state/session.h"
+#include "runtime/state/session_members.h"
 #include "runtime/threads/parallel.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
@@ -108,9 +112,9 @@ TEST(Queues, TheFirstValueThatIsNotFiniteIsNamed) {
   const TrainingModel model = small_mlp(2);
   Session session(model, gpu_devices(2), queued_kernels(), {5, 1, {}});
   session.initialise();
-  Literal w = session.state().read("cpu_1/fc2_w");
+  Literal w = states_of(session).read("cpu_1/fc2_w");
   reinterpret_cast<float*>(w.bytes().data())[3] = std::numeric_limits<float>::infinity();
-  session.state().write("cpu_1/fc2_w", w);
+  states_of(session).write("cpu_1/fc2_w", w);
   StepFeeds feeds(model, 8, 5, kSmall);
   RunOptions options = session.run_options(0);
   NotFinite found;

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "operators/kit/simd/isa.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
 
 namespace lockstep::testing {

@@ -6,9 +6,11 @@
 #include <limits>
 
 #include "graph/verify.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/operators.h"
 #include "runtime/state/drift.h"
 #include "runtime/state/safetensors.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
@@ -36,11 +38,11 @@ struct Holding {
   void load(float first) {
     for (const char* name : {"cpu_0/batch", "cpu_1/batch"}) {
       std::vector<float> rows{first, first + 1, std::numeric_limits<float>::quiet_NaN()};
-      session.state().write_first(name, {{DType::float32, {3, 1}}, rows.data()});
+      states_of(session).write_first(name, {{DType::float32, {3, 1}}, rows.data()});
       first += 10;
     }
   }
-  float at(const std::string& name, int row) { return session.state().at(name).as<float>()[row]; }
+  float at(const std::string& name, int row) { return states_of(session).at(name).as<float>()[row]; }
   Session session;
 };
 
@@ -49,13 +51,13 @@ TEST(ResidentState, FirstRowsAreWrittenAndOthersKept) {
   Holding holding(model);
   holding.load(1);
   std::vector<float> row{7};
-  holding.session.state().write_first("cpu_1/batch", {{DType::float32, {1, 1}}, row.data()});
+  states_of(holding.session).write_first("cpu_1/batch", {{DType::float32, {1, 1}}, row.data()});
   EXPECT_EQ(holding.at("cpu_0/batch", 0), 1);
   EXPECT_EQ(holding.at("cpu_1/batch", 0), 7);
   EXPECT_EQ(holding.at("cpu_1/batch", 1), 12);
   const auto write = [&](DType dtype, const Dims& dims) {
     const Literal rows(dtype, dims);
-    holding.session.state().write_first("cpu_0/batch", view_of(rows));
+    states_of(holding.session).write_first("cpu_0/batch", view_of(rows));
   };
   for (const Dims& dims : {Dims{kHeld + 1, 1}, Dims{3, 2}, Dims{3}, Dims{}})
     expect_error([&] { write(DType::float32, dims); },

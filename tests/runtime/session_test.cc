@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/state/session.h"
+#include "lockstep/session.h"
 
 #include <gtest/gtest.h>
 
@@ -8,18 +8,24 @@
 #include <filesystem>
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/step/data_parallel.h"
 #include "graph/file.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/loss/loss.h"
 #include "operators/shape/shape.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "runtime/state/drift.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
@@ -119,10 +125,10 @@ TEST(Session, ANewBatchSizeIsANewPlanAndTheOldOneIsKept) {
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
   StepFeeds eight(model, 8, 5, kSmall), six(model, 6, 5, kSmall);
-  const Plan* first = &session.step().plan(eight.at(0, 0.1F));
+  const Plan* first = &plan_of(session.step(), eight.at(0, 0.1F));
   session.step().run(six.at(0, 0.1F), session.run_options(0));
-  EXPECT_NE(first, &session.step().plan(six.at(0, 0.1F)));
-  EXPECT_EQ(first, &session.step().plan(eight.at(0, 0.1F)));
+  EXPECT_NE(first, &plan_of(session.step(), six.at(0, 0.1F)));
+  EXPECT_EQ(first, &plan_of(session.step(), eight.at(0, 0.1F)));
 }
 
 TEST(Session, RefusesWrongFeedsAndDevices) {
@@ -173,9 +179,9 @@ TEST(Session, NamesTheFirstValueThatIsNotFinite) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
-  Literal w = session.state().read("cpu_1/fc2_w");
+  Literal w = states_of(session).read("cpu_1/fc2_w");
   reinterpret_cast<float*>(w.bytes().data())[3] = std::nanf("");
-  session.state().write("cpu_1/fc2_w", w);
+  states_of(session).write("cpu_1/fc2_w", w);
   StepFeeds feeds(model, 8, 5, kSmall);
   RunOptions options = session.run_options(7);
   NotFinite found;
@@ -219,14 +225,14 @@ TEST(Session, AMaskIsNoFault) {
   session.step().run(feeds, options);
   EXPECT_EQ(found.step, -1) << found.text;
 
-  Literal w = session.state().read("cpu_1/fc2_w");
+  Literal w = states_of(session).read("cpu_1/fc2_w");
   reinterpret_cast<float*>(w.bytes().data())[0] = std::numeric_limits<float>::infinity();
-  session.state().write("cpu_1/fc2_w", w);
+  states_of(session).write("cpu_1/fc2_w", w);
   session.step().run(feeds, options);
   EXPECT_EQ(found.text, "'cpu_1/fc2' (Gemm on cpu:1): inf");
-  w = session.state().read("cpu_0/fc1_w");  // the mask does not cause a NaN
+  w = states_of(session).read("cpu_0/fc1_w");  // the mask does not cause a NaN
   reinterpret_cast<float*>(w.bytes().data())[0] = std::nanf("");
-  session.state().write("cpu_0/fc1_w", w);
+  states_of(session).write("cpu_0/fc1_w", w);
   session.step().run(feeds, options);
   EXPECT_EQ(found.text, "'cpu_0/fc1' (Gemm on cpu:0): nan");
 }
@@ -287,8 +293,8 @@ TEST(Session, UpdatesThatCrossAreCopied) {
   float first[] = {1, 2}, second[] = {3, 4};
   session.load({{"a", Literal::of<float>(first, {2})}, {"b", Literal::of<float>(second, {2})}});
   session.step().run({}, {});
-  EXPECT_EQ(session.state().read("a").values<float>()[0], 3);
-  EXPECT_EQ(session.state().read("b").values<float>()[0], 1);
+  EXPECT_EQ(states_of(session).read("a").values<float>()[0], 3);
+  EXPECT_EQ(states_of(session).read("b").values<float>()[0], 1);
 }
 
 TEST(FindDrift, NamesTheStateThatDiffers) {
@@ -296,9 +302,9 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
   session.initialise();
   EXPECT_EQ(find_drift(session), "");
-  Literal value = session.state().read("cpu_2/fc2_b");
+  Literal value = states_of(session).read("cpu_2/fc2_b");
   reinterpret_cast<float*>(value.bytes().data())[1] = 1e-30F;
-  session.state().write("cpu_2/fc2_b", value);
+  states_of(session).write("cpu_2/fc2_b", value);
   EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 

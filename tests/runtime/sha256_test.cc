@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 namespace {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "graph/passes/share.h"
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
 #include "operators/weighted/weighted.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/sharing_training.h"
 
 namespace lockstep::testing {
@@ -23,10 +25,10 @@ TEST(SharedStates, LieAsTheFirstProgramThatTrainsWishes) {
           training->session.program(model.step, model.feed_values(), {fetched}, model.updates);
       first->run(training->feeds.at(0, 0.05F), training->session.run_options(0));
       training->run(1, 3);
-      const int moves = training->session.state().moves();
+      const int moves = states_of(training->session).moves();
       first->run(training->feeds.at(3, 0.05F), training->session.run_options(3));
       training->run(4, 5);
-      EXPECT_EQ(training->session.state().moves(), moves);
+      EXPECT_EQ(states_of(training->session).moves(), moves);
     }
     EXPECT_TRUE(shared.session.save() == apart.session.save());
   }
@@ -48,12 +50,12 @@ TEST(SharedStates, AreNotThoseOfInitialValuesThatReadThem) {
   model.init = std::move(init);
   Training shared(model, true), apart(model, false);
   for (Training* training : {&shared, &apart}) {
-    Literal value = training->session.state().read("cpu_1/fc1_b");
+    Literal value = states_of(training->session).read("cpu_1/fc1_b");
     reinterpret_cast<float*>(value.bytes().data())[0] = 8;
-    training->session.state().write("cpu_1/fc1_b", value);
+    states_of(training->session).write("cpu_1/fc1_b", value);
     training->session.initialise();
-    EXPECT_EQ(training->session.state().read("cpu_1/fc1_b").values<float>()[0], 4);
-    EXPECT_EQ(training->session.state().read("cpu_0/fc1_b").values<float>()[0], 0);
+    EXPECT_EQ(states_of(training->session).read("cpu_1/fc1_b").values<float>()[0], 4);
+    EXPECT_EQ(states_of(training->session).read("cpu_0/fc1_b").values<float>()[0], 0);
   }
   EXPECT_TRUE(shared.session.save() == apart.session.save());
 }
@@ -98,9 +100,9 @@ TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
       for (int64_t step = 0; step < 4; ++step) {
         training->run(step, step + 1);
         halve->run({}, {});
-        if (step == 1) moves = training->session.state().moves();
+        if (step == 1) moves = states_of(training->session).moves();
       }
-      EXPECT_EQ(training->session.state().moves(), moves) << "no plan is rebuilt in each round";
+      EXPECT_EQ(states_of(training->session).moves(), moves) << "no plan is rebuilt in each round";
     }
     EXPECT_EQ(shared.are_one("pred_w_momentum"), changed == 2);
     EXPECT_EQ(shared.are_one("pred_w"), changed == 2) << "its update reads the momentum";
@@ -171,9 +173,9 @@ TEST(SharedStates, TakeCopiesOfOldValues) {
       const auto exchange = training->session.program(graph, {}, {}, updates);
       for (int64_t step = 0; step < 3; ++step) {
         training->run(step, step + 1);
-        const Literal before = training->session.state().read("cpu_1/pred_w_momentum");
+        const Literal before = states_of(training->session).read("cpu_1/pred_w_momentum");
         exchange->run({}, {});
-        EXPECT_TRUE(training->session.state().read("cpu_1/pred_w") == before);
+        EXPECT_TRUE(states_of(training->session).read("cpu_1/pred_w") == before);
       }
     }
     EXPECT_TRUE(shared.session.save() == apart.session.save()) << swapped;

@@ -6,11 +6,15 @@
 
 #include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
-#include "builders/optimizers/adam.h"
 #include "builders/step/partition.h"
 #include "graph/file.h"
-#include "runtime/state/checkpoint.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/processes.h"
+#include "runtime/plan/plan.h"
 #include "runtime/state/drift.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/ranks.h"
 #include "tests/support/sharing_training.h"
 #include "tests/support/temporary_folder.h"
@@ -162,11 +166,11 @@ TEST(SharedStates, AreSeparatedByAValueForOneReplica) {
     Training shared(model, true), apart(model, false);
     for (Training* training : {&shared, &apart}) {
       training->run(0, 2);
-      Literal value = training->session.state().read(changed);
-      training->session.state().write(changed, value);  // the old value again
+      Literal value = states_of(training->session).read(changed);
+      states_of(training->session).write(changed, value);  // the old value again
       EXPECT_EQ(find_drift(training->session), "");
       reinterpret_cast<float*>(value.bytes().data())[1] += 1;
-      training->session.state().write(changed, value);
+      states_of(training->session).write(changed, value);
       EXPECT_EQ(find_drift(training->session), "'cpu_1/fc1_w' differs from 'cpu_0/fc1_w'");
       training->run(2, 4);
       EXPECT_NE(find_drift(training->session), "");
@@ -184,10 +188,10 @@ TEST(SharedStates, StayTogetherWhenAllReplicasAreLoaded) {
   whole.run(0, 2);
   save_checkpoint(whole.session, folder / "shared", {});
   late.run(0, 5);
-  const int moves = late.session.state().moves();
+  const int moves = states_of(late.session).moves();
   for (Training* training : {&resumed, &late, &apart})
     load_checkpoint(training->session, folder / "shared");
-  EXPECT_EQ(late.session.state().moves(), moves);
+  EXPECT_EQ(states_of(late.session).moves(), moves);
   for (Training* training : {&whole, &resumed, &late, &apart}) training->run(2, 4);
   for (Training* training : {&resumed, &late, &apart})
     EXPECT_TRUE(training->session.save() == whole.session.save());
@@ -201,9 +205,9 @@ TEST(SharedStates, AreOneAgainAfterInitialValues) {
   Training shared(model, true), apart(model, false);
   for (Training* training : {&shared, &apart}) {
     training->run(0, 2);
-    Literal value = training->session.state().read("cpu_1/pred_b");
+    Literal value = states_of(training->session).read("cpu_1/pred_b");
     reinterpret_cast<float*>(value.bytes().data())[0] = 9;
-    training->session.state().write("cpu_1/pred_b", value);
+    states_of(training->session).write("cpu_1/pred_b", value);
     training->run(2, 3);
     training->session.initialise();
     training->run(0, 2);

@@ -5,18 +5,24 @@
 #include <algorithm>
 #include <cstring>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
 #include "graph/file.h"
-#include "models/models.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
+#include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/simd/isa.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
+#include "runtime/exec/states.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
-#include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
+#include "runtime/state/session_members.h"
 #include "runtime/state/sharing.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
@@ -93,11 +99,11 @@ struct Training {
       session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
   }
   int in_tiles() const {
-    const std::vector<Layout> layouts = session.state().layouts();
+    const std::vector<Layout> layouts = states_of(session).layouts();
     return static_cast<int>(std::ranges::count_if(layouts, &Layout::is_tiles));
   }
   int side_of_tiles() const {
-    const std::vector<Layout> layouts = session.state().layouts();
+    const std::vector<Layout> layouts = states_of(session).layouts();
     return std::ranges::min(layouts).tiles().side;
   }
 };
@@ -133,8 +139,8 @@ TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
     const bool small_tiles = tiles.side_of_tiles() == 8;
     EXPECT_EQ(tiles.in_tiles(), filters_in_tiles(tiles) * 2 * replicas);
     EXPECT_EQ(plain.in_tiles(), 0);
-    const Plan& tiled = tiles.session.step().plan(tiles.feeds.at(0, 0.05F));
-    const Plan& row_major = plain.session.step().plan(plain.feeds.at(0, 0.05F));
+    const Plan& tiled = plan_of(tiles.session.step(), tiles.feeds.at(0, 0.05F));
+    const Plan& row_major = plan_of(plain.session.step(), plain.feeds.at(0, 0.05F));
     EXPECT_NE(text_of(tiled).find("expand_w/t"), std::string::npos);
     // In row-major order, each filter is read and written once for the forward pass, once for its
     // gradient, and once for the gradient of the data. The last copy is now the transposed tiles
@@ -148,7 +154,7 @@ TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
     EXPECT_EQ(tiled.kept.size(), static_cast<std::size_t>(copies * replicas));
     EXPECT_EQ(row_major.kept.size(), 0u);
     Training shared(model, true);
-    EXPECT_EQ(shared.session.step().plan(shared.feeds.at(0, 0.05F)).kept.size(),
+    EXPECT_EQ(plan_of(shared.session.step(), shared.feeds.at(0, 0.05F)).kept.size(),
               static_cast<std::size_t>(copies));
   }
 }
@@ -193,8 +199,8 @@ TEST_F(StateLayouts, OfFiltersBesideNarrowCopiesAreRowMajor) {
   tiles.run(0, 1);
   plain.run(0, 1);
   EXPECT_EQ(tiles.in_tiles(), 0);
-  const Plan& tiled = tiles.session.step().plan(tiles.feeds.at(0, 0.05F));
-  const Plan& row_major = plain.session.step().plan(plain.feeds.at(0, 0.05F));
+  const Plan& tiled = plan_of(tiles.session.step(), tiles.feeds.at(0, 0.05F));
+  const Plan& row_major = plan_of(plain.session.step(), plain.feeds.at(0, 0.05F));
   EXPECT_NE(text_of(tiled).find("copies in tiles"), std::string::npos);
   EXPECT_GT(tiled.kept.size(), row_major.kept.size());
   EXPECT_LT(traffic_of(tiled).reordered, traffic_of(row_major).reordered);
@@ -281,7 +287,7 @@ TEST_F(StateLayouts, OfFetchedValuesAreRowMajor) {
   tiles.run(0, 1);
   auto reads = tiles.session.program(model.step, {}, {"cpu_0/expand_w"}, {});
   const Tensor fetched = reads->run({}, {})[0];
-  const Literal read = tiles.session.state().read("cpu_0/expand_w");
+  const Literal read = states_of(tiles.session).read("cpu_0/expand_w");
   EXPECT_EQ(fetched.desc, view_of(read).desc);
   EXPECT_EQ(std::memcmp(fetched.data, read.bytes().data(), read.bytes().size()), 0);
 }
@@ -306,7 +312,7 @@ TEST_F(StateLayouts, OfFiltersThatAreReadInBlocksAreRowMajor) {
     Training training(model, true);
     training.run(0, 1);
     EXPECT_EQ(training.in_tiles(), looks ? 0 : 2)
-        << text_of(training.session.step().plan(training.feeds.at(1, 0.05F)));
+        << text_of(plan_of(training.session.step(), training.feeds.at(1, 0.05F)));
   }
 }
 

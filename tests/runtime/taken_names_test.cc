@@ -5,10 +5,12 @@
 
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
 #include "operators/pool/pool.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 
@@ -50,7 +52,7 @@ Trained trained(const TrainingModel& model, DeviceKind kind) {
   for (uint64_t step = 0; step < 2; ++step)
     session.step().run(feeds.at(static_cast<int64_t>(step), 0.05F), session.run_options(step));
   Trained result{session.save(), {}};
-  for (const Slot& slot : session.step().plan(feeds.at(0, 0.05F)).slots)
+  for (const Slot& slot : plan_of(session.step(), feeds.at(0, 0.05F)).slots)
     result.names.insert(slot.name);
   return result;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/thread_limit.h"
 
 extern "C" {
 void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags);

@@ -7,6 +7,9 @@
 #include <algorithm>
 
 #include "builders/all_reduce/spec.h"
+#include "lockstep/operators.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
@@ -113,7 +116,7 @@ TEST(Waits, MakeStepsThatUseTheSameMemoryTakeTurns) {
     Session session(each.model, cpu_devices(replicas), all_kernels(),
                     {1, 1, {.share = each.shares}});
     StepFeeds feeds(each.model, 24, 5, {1, 6, 6});
-    EXPECT_GT(UsesOfMemory(session.step().plan(feeds.at(0, 0.1F))).expect_all_in_turn(), 0);
+    EXPECT_GT(UsesOfMemory(plan_of(session.step(), feeds.at(0, 0.1F))).expect_all_in_turn(), 0);
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/optimizers/momentum_sgd.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/conv/winograd/loops.h"
 #include "operators/pool/pool.h"
 #include "runtime/plan/compile.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 
@@ -53,7 +56,7 @@ Trained trained(const Way& way) {
   StepFeeds feeds(model, 16, 5, kOddImage);
   for (int64_t step = 0; step < 3; ++step)
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
-  return {session.save(), text_of(session.step().plan(feeds.at(0, 0.05F)))};
+  return {session.save(), text_of(plan_of(session.step(), feeds.at(0, 0.05F)))};
 }
 
 int winograds_in(const std::string& plan) {

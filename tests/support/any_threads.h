@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockstep/session_options.h"
 #include "tests/support/case_run.h"
 #include "tests/support/threads.h"
 

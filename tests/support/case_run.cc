@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "graph/half.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
+#include "lockstep/types.h"
+#include "runtime/accelerator.h"
 #include "tests/support/queued_cpu.h"
 
 namespace lockstep::testing {

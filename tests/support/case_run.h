@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/op_case.h"
 

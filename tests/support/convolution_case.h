@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/conv/conv.h"
 #include "operators/conv/pass.h"
 #include "tests/support/laid_out.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "graph/passes/precision.h"
+#include "runtime/accelerator.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 
 namespace lockstep::testing {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "operators/all.h"
+#include "lockstep/graph.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "runtime/plan/plan.h"

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 

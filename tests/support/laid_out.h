@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "lockstep/tensor.h"
 
 namespace lockstep::testing {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "graph/half.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/types.h"
 #include "tests/support/laid_out.h"
 
 namespace lockstep::testing {

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "graph/random_stream.h"
+#include "lockstep/random.h"
 #include "operators/targets/attributes.h"
-#include "runtime/philox.h"
 #include "tests/support/case_run.h"
 
 namespace lockstep::testing {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/networks.h"
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/net/sequence_layers.h"
-#include "builders/optimizers/momentum_sgd.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"

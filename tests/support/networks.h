@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "builders/step/data_parallel.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep::testing {
 

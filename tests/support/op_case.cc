@@ -10,12 +10,12 @@
 
 #include "data/npy.h"
 #include "graph/gradient.h"
-#include "graph/io.h"
 #include "graph/passes/portable.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/philox.h"
 #include "tests/support/case_run.h"
 
 namespace lockstep::testing {

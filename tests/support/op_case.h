@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/attributes.h"
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
 
 namespace lockstep::testing {
 

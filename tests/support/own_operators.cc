@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/own_operators.h"
 
-#include "graph/error.h"
-#include "graph/op.h"
 #include "graph/random_stream.h"
+#include "lockstep/error.h"
+#include "lockstep/op.h"
 
 namespace lockstep::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <jpeglib.h>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 

@@ -10,10 +10,13 @@
 #include <mutex>
 #include <thread>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
 #include "operators/cpu.h"
 #include "operators/fusions.h"
+#include "runtime/accelerator.h"
+#include "runtime/memory.h"
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/thread_limit.h"
 
 namespace lockstep::testing {
 namespace {

@@ -7,7 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep::testing {
 

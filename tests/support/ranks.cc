@@ -6,7 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/store.h"
 #include "tests/support/temporary_folder.h"
 

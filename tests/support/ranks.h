@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/comm.h"
+#include "lockstep/processes.h"
 #include "runtime/dist/rendezvous.h"
 
 namespace lockstep::testing {

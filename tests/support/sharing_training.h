@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
@@ -36,11 +40,11 @@ struct SharingTraining {
     for (int64_t step = first; step < last; ++step)
       session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
   }
-  const Plan& plan() { return session.step().plan(feeds.at(0, 0.05F)); }
+  const Plan& plan() { return plan_of(session.step(), feeds.at(0, 0.05F)); }
   bool are_one(const std::string& state) const {
     const std::vector<std::string>& names = session.model().find_state(state)->values;
     return std::ranges::all_of(names, [&](const std::string& name) {
-      return session.state().at(name).data == session.state().at(names[0]).data;
+      return states_of(session).at(name).data == states_of(session).at(names[0]).data;
     });
   }
 };

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <set>
 
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
 #include "graph/auxiliaries.h"
-#include "models/models.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
+#include "lockstep/random.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
-#include "runtime/philox.h"
 #include "runtime/state/drift.h"
 
 namespace lockstep::testing {

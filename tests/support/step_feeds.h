@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "operators/all.h"
-#include "runtime/state/session.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session.h"
 
 namespace lockstep::testing {
 

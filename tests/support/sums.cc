@@ -8,8 +8,11 @@
 #include "builders/all_reduce/expand.h"
 #include "graph/auxiliaries.h"
 #include "graph/passes/replicate.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/random.h"
+#include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/philox.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 

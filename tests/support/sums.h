@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "builders/all_reduce/all_reduce.h"
-#include "graph/training.h"
-#include "runtime/state/session.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep::testing {
 

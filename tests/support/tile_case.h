@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "operators/cpu.h"
 #include "tests/support/convolution_case.h"
 #include "tests/support/guarded_memory.h"

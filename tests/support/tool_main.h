@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 
 namespace lockstep::testing {
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lockstep/operators.h"
 #include "operators/optimizer/momentum.h"
 #include "operators/optimizer/update.h"
 #include "operators/optimizer/update_places.h"

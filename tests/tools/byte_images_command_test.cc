@@ -6,8 +6,8 @@
 
 #include "data/dataset.h"
 #include "data/npy.h"
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/record/metrics.h"
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
 

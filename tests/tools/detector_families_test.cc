@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "app/record/metrics.h"
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 
 #include "data/image.h"
 #include "data/scenes/scenes.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "tests/tools/detector_command.h"
 
 namespace lockstep::testing {

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <filesystem>
 
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/checkpoint.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/state/checkpoint.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/training_command.h"
 
@@ -132,7 +132,7 @@ TEST_F(ForwardCommand, AConfigurationsCheckpointGivesTheLossOfItsWeights) {
   const auto loss = [&] {
     StepFeeds feeds(forward.model, 16, 10, {1, 28, 28});
     const auto fetched = session.step().run(feeds.at(0, 0), session.run_options(0));
-    return Answers(forward.model, fetched).loss();
+    return Results(forward.model, fetched).loss();
   };
   session.initialise();
   const float first = loss();

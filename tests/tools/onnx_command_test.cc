@@ -8,8 +8,8 @@
 
 #include "data/npy.h"
 #include "graph/file.h"
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/reduce/reduce.h"

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
 

@@ -6,9 +6,11 @@
 
 #include <cmath>
 
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
 #include "tests/support/queued_cpu.h"
 #include "tools/bench/networks.h"

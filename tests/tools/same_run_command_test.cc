@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "graph/file.h"
-#include "graph/io.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/pool/pool.h"
 #include "operators/shape/shape.h"
-#include "runtime/philox.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/program.h"
 

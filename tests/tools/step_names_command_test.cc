@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {

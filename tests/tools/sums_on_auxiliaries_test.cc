@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "graph/auxiliaries.h"
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
+#include "lockstep/session.h"
 #include "runtime/state/safetensors.h"
-#include "runtime/state/session.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {

@@ -11,7 +11,7 @@
 #include "app/config/read.h"
 #include "app/record/metrics.h"
 #include "app/text/corpus.h"
-#include "data/text/split.h"
+#include "lockstep/text.h"
 #include "tests/support/program.h"
 #include "tests/support/witten_bell.h"
 

@@ -8,7 +8,7 @@
 
 #include "app/record/metrics.h"
 #include "app/texts.h"
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {

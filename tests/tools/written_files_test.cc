@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <map>
 
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "graph/error.h"
 #include "graph/file.h"
+#include "lockstep/error.h"
 #include "tools/bench/train_step.h"
 
 namespace lockstep {

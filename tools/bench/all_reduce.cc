@@ -6,15 +6,21 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "builders/all_reduce/all_reduce.h"
 #include "builders/all_reduce/expand.h"
 #include "builders/step/partition.h"
 #include "graph/limits.h"
 #include "graph/passes/replicate.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/processes.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
 #include "operators/shape/shape.h"
 #include "runtime/dist/gloo.h"
 #include "runtime/dist/rendezvous.h"
-#include "runtime/state/session.h"
+#include "runtime/exec/workers.h"
+#include "runtime/plan/compile.h"
 #include "runtime/threads/cores.h"
 #include "runtime/threads/parallel.h"
 #include "tools/bench/bench.h"

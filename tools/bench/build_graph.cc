@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/machine.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "models/models.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/models.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/options.h"
 

@@ -9,12 +9,17 @@
 #include <optional>
 
 #include "builders/step/precision.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
 #include "operators/conv/implementations.h"
 #include "operators/conv/onednn/onednn.h"
 #include "operators/cpu.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
+#include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
 #include "runtime/threads/cores.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/conv_case.h"

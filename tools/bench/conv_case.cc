@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cmath>
 
-#include "graph/error.h"
-#include "graph/half.h"
 #include "graph/limits.h"
-#include "runtime/philox.h"
-#include "runtime/tensor.h"
+#include "lockstep/error.h"
+#include "lockstep/random.h"
+#include "lockstep/tensor.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 namespace {

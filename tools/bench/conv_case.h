@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/literal.h"
+#include "lockstep/attributes.h"
 #include "operators/conv/conv2d.h"
 #include "operators/conv/pass.h"
 

@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/gradient.h"
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/random.h"
+#include "lockstep/session_options.h"
 #include "operators/boxes/boxes.h"
 #include "operators/roi/roi.h"
 #include "operators/targets/targets.h"
 #include "runtime/exec/executor.h"
-#include "runtime/philox.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/options.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "graph/training.h"
-#include "runtime/feeds.h"
+#include "lockstep/feeds.h"
+#include "lockstep/training_model.h"
 
 namespace lockstep {
 

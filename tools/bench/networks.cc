@@ -2,10 +2,9 @@
 #include "tools/bench/networks.h"
 
 #include "app/classification/network.h"
-#include "builders/net/layers.h"
-#include "builders/net/losses.h"
-#include "builders/net/sequence_layers.h"
-#include "models/models.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/models.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

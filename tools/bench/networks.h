@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "builders/net/net.h"
+#include "lockstep/net.h"
 
 namespace lockstep {
 

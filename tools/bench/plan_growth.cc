@@ -7,9 +7,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "graph/io.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/plan/compile.h"
 #include "tools/bench/bench.h"

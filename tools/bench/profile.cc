@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
 
 namespace lockstep {

@@ -4,7 +4,9 @@
 
 #include <optional>
 
+#include "lockstep/session_options.h"
 #include "runtime/exec/executor.h"
+#include "runtime/plan/plan.h"
 #include "tools/bench/roofline.h"
 
 namespace lockstep {

@@ -2,8 +2,8 @@
 // Made-up examples for benchmarks.
 #pragma once
 
-#include "graph/literal.h"
-#include "runtime/philox.h"
+#include "lockstep/attributes.h"
+#include "lockstep/random.h"
 
 namespace lockstep {
 

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/all.h"
+#include "lockstep/operators.h"
+#include "lockstep/session_options.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/states.h"
+#include "runtime/exec/workers.h"
 #include "runtime/plan/traffic.h"
 #include "tools/bench/random_rows.h"
 

@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "runtime/kernel/table.h"
+#include "lockstep/kernel.h"
+#include "lockstep/session_options.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/train_step.h"
+
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -11,12 +13,16 @@
 #include <optional>
 
 #include "app/texts.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
 #include "builders/step/precision.h"
 #include "graph/passes/bind.h"
-#include "operators/all.h"
-#include "runtime/state/session.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session.h"
+#include "lockstep/session_options.h"
+#include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/state/session_members.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/cores_apart.h"
 #include "tools/bench/fed_batch.h"
@@ -24,7 +30,6 @@
 #include "tools/bench/options.h"
 #include "tools/bench/profile.h"
 #include "tools/bench/random_rows.h"
-#include "tools/bench/train_step.h"
 
 namespace lockstep {
 namespace {
@@ -100,7 +105,7 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
     if (step == 0) result.first = seconds_since(began);
   }
 
-  const Plan& plan = session.step().plan(feeds.tensors());
+  const Plan& plan = plan_of(session.step(), feeds.tensors());
   Profile profile{.seconds = StepTimes(plan.steps.size(), 0), .runs = options.steps};
   std::vector<double> seconds;
   double host = 0;

@@ -28,7 +28,7 @@ def name_of(enumerator):
 
 
 def text_of_layout(desc):
-    """The texts of text_of_layout in runtime/tensor.h and of text_of in runtime/layout/filter_tiles.h."""
+    """The texts of text_of_layout() and text_of() in lockstep/tensor.h."""
     layout = desc["layout"]
     form, size = name_of(layout["form_"]), int(layout["size_"])
     if form == "rows":

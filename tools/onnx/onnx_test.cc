@@ -7,8 +7,8 @@
 #include <iostream>
 
 #include "app/onnx/inference_run.h"
-#include "graph/io.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tools/command.h"
 
 namespace lockstep {

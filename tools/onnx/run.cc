@@ -5,9 +5,9 @@
 
 #include "app/onnx/inference_run.h"
 #include "app/onnx/tensor_files.h"
-#include "graph/io.h"
 #include "graph/printable.h"
-#include "operators/all.h"
+#include "lockstep/model_files.h"
+#include "lockstep/operators.h"
 #include "tools/command.h"
 
 namespace lockstep {

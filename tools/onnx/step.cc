@@ -12,11 +12,13 @@
 #include "app/onnx/network_file.h"
 #include "app/onnx/tensor_files.h"
 #include "builders/net/imported.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "operators/all.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/imported.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/session.h"
 #include "runtime/finite.h"
-#include "runtime/state/session.h"
+#include "runtime/state/session_members.h"
 #include "tools/command.h"
 
 namespace lockstep {
@@ -112,7 +114,7 @@ void check_results(const StepOptions& options, Session& session, const Literals&
   for (std::size_t i = 0; i < model.gradients.size(); ++i)
     check_finite("the gradient of '" + model.gradients[i].name + "'", fetched[replicas + i]);
   for (const State& state : model.states)
-    check_finite("'" + state.name + "'", view_of(session.state().read(state.values[0])));
+    check_finite("'" + state.name + "'", view_of(states_of(session).read(state.values[0])));
 }
 
 void check_numbers(const StepOptions& options) {
@@ -135,7 +137,7 @@ void write_results(const StepOptions& options, Session& session, std::span<const
   for (const State& state : model.states) {
     if (is_slot(state.kind)) continue;
     computed += state.kind == StateKind::computed;
-    write_tensor(options.outputs, state.name, session.state().read(state.values[0]));
+    write_tensor(options.outputs, state.name, states_of(session).read(state.values[0]));
   }
   std::cout << options.loss << " = " << loss << "; " << model.gradients.size()
             << (model.gradients.size() == 1 ? " parameter" : " parameters") << " updated, "

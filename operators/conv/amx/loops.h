@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep::amx {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "operators/conv/amx/tuning.h"
+#include "runtime/memory.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep::amx {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "lockstep/tensor.h"
 #include "operators/conv/amx/planes.h"
-#include "runtime/layout/filter_tiles.h"
 
 namespace lockstep::amx {
 

@@ -3,6 +3,7 @@
 #include "operators/conv/amx/amx.h"
 #include "operators/conv/amx/passes.h"
 #include "operators/conv/amx/tuning.h"
+#include "operators/conv/conv.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"

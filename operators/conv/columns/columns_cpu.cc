@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "operators/conv/columns/tuning.h"
+#include "operators/conv/conv.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/isa.h"
 #include "operators/layout/layout.h"

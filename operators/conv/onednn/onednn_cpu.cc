@@ -3,12 +3,14 @@
 // preferred layouts in the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
 
+#include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
 #include "operators/conv/onednn/onednn.h"
 #include "operators/conv/onednn/problem_dnnl.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/threads/parallel.h"
+#include "runtime/threads/thread_limit.h"
 
 namespace lockstep {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep::pointwise {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/conv/winograd/winograd.h"
 
+#include "operators/conv/conv.h"
 #include "operators/conv/winograd/tuning.h"
 #include "operators/conv/winograd/work.h"
 #include "operators/kit/dispatch.h"

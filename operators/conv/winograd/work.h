@@ -12,7 +12,7 @@
 #include <numeric>
 #include <string>
 
-#include "graph/error.h"
+#include "lockstep/error.h"
 #include "operators/conv/winograd/loops.h"
 #include "operators/conv/winograd/tuning.h"
 #include "runtime/threads/parallel.h"

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 namespace {

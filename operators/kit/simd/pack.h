@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 
 namespace lockstep {
 

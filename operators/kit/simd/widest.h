@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "graph/half.h"
+#include "lockstep/types.h"
 #include "operators/kit/simd/isa.h"
 
 namespace lockstep {

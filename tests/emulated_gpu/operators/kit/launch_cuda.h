@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <functional>
 
+#include "lockstep/device.h"
 #include "runtime/accelerator.h"
 #include "runtime/cuda/check.h"
-#include "runtime/device.h"
 
 // One copy per host thread, which runs one block at a time.
 #undef __shared__

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Minibatches of named tensors: where they come from (MinibatchSource), and a Loader that reads
+// them ahead. A minibatch is made item by item, so that several threads can share the work.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/tensor.h"
+
+namespace lockstep {
+
+struct NamedDesc {
+  std::string name;
+  TensorDesc desc;
+};
+// The tensors of a step, all rows of this process.
+using MinibatchForm = std::vector<NamedDesc>;
+
+// The minibatches of a training run, for the rows of this process. A minibatch depends on the seed
+// and the numbers of step and item alone, so any step can be reached without the steps before it.
+class MinibatchSource {
+ public:
+  virtual ~MinibatchSource() = default;
+
+  // Every step has one of a few forms, which differ in shapes alone. All functions are thread-safe.
+  virtual const std::vector<MinibatchForm>& forms() const = 0;
+  virtual std::size_t form(int64_t step) const = 0;
+  // The number of items of a step, such as its images.
+  virtual int64_t items() const = 0;
+  // Writes the item's rows into the step's tensors, in the order of its form. Different items may
+  // be written at the same time.
+  virtual void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const = 0;
+};
+
+// Reads minibatches ahead. The contents of a minibatch depend on its source and step only, never on
+// the number of threads or on which thread reads an item.
+class Loader {
+ public:
+  // `source` must outlive the loader.
+  Loader(const MinibatchSource& source, int threads);
+  ~Loader();
+  Loader(const Loader&) = delete;
+
+  // The tensors of training step `step`, in the order of its form, valid until the next call.
+  // Ascending steps are read ahead; for any other step reading restarts there. Rethrows errors from
+  // reading an item.
+  std::span<const Tensor> get(int64_t step);
+  // True if `step` follows the step of the last get(), and get() would return without waiting.
+  bool is_ready(int64_t step);
+  // The number of whole minibatches that were read after the one of the last get().
+  int64_t queue();
+
+ private:
+  struct Members;
+  std::unique_ptr<Members> members_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Net: the interface for model functions. A model function is written once, for one device, and
+// called twice: for training and for prediction.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lockstep/graph.h"
+#include "lockstep/training_model.h"
+
+namespace lockstep {
+
+// Adds the node that makes a parameter's initial value to the init graph. `stream` gives each
+// parameter separate random numbers.
+using Initializer =
+    std::function<Value(Graph& init, const Dims& dims, int stream, const Site& site)>;
+
+Initializer constant(float value);
+Initializer given(Literal value);  // the value from a file
+Initializer gaussian(float deviation, float mean = 0);
+Initializer uniform(float low, float high);
+// Weights are [outputs, inputs, kernel..]. fan_in = inputs * kernel, fan_out = outputs * kernel.
+Initializer msra();    // gaussian, deviation sqrt(2 / fan_out), as Caffe2's MSRAFill
+Initializer glorot();  // uniform within +-sqrt(6 / (fan_in + fan_out)), as Keras
+Initializer xavier();  // uniform within +-sqrt(3 / fan_in), as Caffe2's XavierFill
+
+// The suffixes of a layer's parameters. Families of models keep the names of their published
+// weights, so that the weights load by name.
+struct ParamNames {
+  const char* weight;
+  const char* bias;
+  const char* scale;   // of a normalisation
+  const char* offset;  // of a normalisation
+  const char* mean;
+  const char* variance;
+};
+
+inline constexpr ParamNames kCaffe2Names{"_w", "_b", "_s", "_b", "_rm", "_riv"};
+inline constexpr ParamNames kPyTorchNames{".weight", ".bias",         ".weight",
+                                          ".bias",   ".running_mean", ".running_var"};
+inline constexpr ParamNames kKerasNames{"/kernel", "/bias",        "/gamma",
+                                        "/beta",   "/moving_mean", "/moving_variance"};
+
+enum class Mode {
+  train,  // inputs, losses and metrics
+  infer,  // inputs and predictions
+};
+
+class Net {
+ public:
+  struct Named {
+    std::string name;
+    Value value;
+    Value count = none;  // of a loss that is a mean: the number of its terms
+  };
+  struct Param {
+    std::string name;
+    Value value;
+    StateKind kind;
+    Initializer initializer;
+    Dims dims;
+    std::string origin;  // the line that declares it
+    bool fixed = false;  // never trained
+    Value next = none;
+  };
+
+  Net(Graph& graph, Mode mode) : graph(graph), mode(mode) {}
+
+  Graph& graph;
+  const Mode mode;
+  ParamNames names = kCaffe2Names;  // for the layers that follow
+  bool fixed = false;               // parameters declared from here on are never trained
+  bool training() const { return mode == Mode::train; }
+
+  // An input fed at every step: the replica's share of a batch.
+  Value input(std::string_view name, const TensorType& type, const Where& where = Where::here());
+  // A parameter. Repeating a name is an error; to share a parameter, keep its Value.
+  Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
+              StateKind kind = StateKind::weight, const Where& where = Where::here());
+  // The state takes this value after a step, without an optimiser, as running statistics do. No
+  // effect in prediction.
+  void next(Value state, Value value);
+  void loss(std::string_view name, Value value);
+  // A loss averaged over `count` items on this replica (over 1 if count is 0), such as the valid
+  // elements of padded sequences. `count`: a float scalar. The batch's loss is the mean over the
+  // items of all replicas and micro-batches, however the batch is divided.
+  void loss(std::string_view name, Value value, Value count);
+  void metric(std::string_view name, Value value);
+  void output(std::string_view name, Value value);
+
+  const std::vector<Named>& inputs() const { return inputs_; }
+  const std::vector<Param>& params() const { return params_; }
+  const std::vector<Named>& losses() const { return losses_; }
+  const std::vector<Named>& metrics() const { return metrics_; }
+  const std::vector<Named>& outputs() const { return outputs_; }
+
+ private:
+  std::vector<Named> inputs_;
+  std::vector<Param> params_;
+  std::vector<Named> losses_;
+  std::vector<Named> metrics_;
+  std::vector<Named> outputs_;
+};
+
+using ModelFn = std::function<void(Net& net)>;
+
+}  // namespace lockstep

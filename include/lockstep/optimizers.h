@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Optimisers and learning-rate schedules.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lockstep/training_model.h"
+
+namespace lockstep {
+
+// ---- an optimiser as a value: its feeds, its slots for each parameter, and the update that makes
+// a new parameter of a gradient. Decay and rate factors of parameter classes (ParamRules in
+// data_parallel.h), replicas and sums are applied outside of it, unless it takes the decay itself.
+
+// A number fed to every replica at each step.
+struct OptimizerFeed {
+  Role role;
+  std::string name;
+};
+
+// A tensor of the parameter's size that persists across steps. The slot "momentum" of the parameter
+// conv1_w is the state conv1_w_momentum.
+struct OptimizerSlot {
+  std::string name;
+  float first = 0;  // initial value of each element
+  // True: every replica has a different value, and checkpoints store all of them.
+  bool differs_by_replica = false;
+};
+
+struct ParamUpdate {
+  Value param;
+  StateKind kind{};          // its class: weight, bias or norm
+  Value gradient;            // summed, and adapted to the parameter's class
+  std::vector<Value> slots;  // in the order of Optimizer::slots
+  std::vector<Value> fed;    // in the order of Optimizer::feeds
+  // The number of the update, from 1, if Optimizer::counts. Skipped steps do not count.
+  Value number = none;
+  float decay = 0;  // of the parameter's class, if Optimizer::takes_decay
+  // `none`, or int64: if not negative, the step is skipped. Parameter and slots then keep their
+  // values, except for a slot's correction by a fed number.
+  Value unless = none;
+};
+struct UpdatedParam {
+  Value param;
+  std::vector<Value> slots;
+};
+
+struct Optimizer {
+  using Update = std::function<UpdatedParam(Graph& graph, const ParamUpdate& update)>;
+  // There is no default optimiser: `{}` is none.
+  explicit Optimizer(Update update) : update(std::move(update)) {}
+
+  std::vector<OptimizerFeed> feeds;
+  std::vector<OptimizerSlot> slots;
+  bool counts = false;  // needs the number of each update, kept in one more state
+  // True: the optimiser applies the decay. False: decay * parameter is already part of the
+  // gradient.
+  bool takes_decay = false;
+  Update update;
+};
+
+// ---- optimisers; each converts to an Optimizer, and throws then for a value out of range
+
+// v = momentum * v + rate * gradient, param -= v. The momentum includes the rate. With
+// `correct_momentum`, replicas are fed a factor for the old momentum when the rate jumps
+// (momentum_correction()).
+struct MomentumSgd {
+  float momentum = 0.9F;
+  bool correct_momentum = false;
+
+  operator Optimizer() const;  // NOLINT: converts by intent
+};
+
+// v' = momentum * v + rate * gradient, param -= (1 + momentum) * v' - momentum * v.
+struct Nesterov {
+  float momentum = 0.9F;
+  bool correct_momentum = false;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// As torch.optim.Adam.
+struct Adam {
+  float beta1 = 0.9F, beta2 = 0.999F;
+  float epsilon = 1e-8F;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// As torch.optim.AdamW. The decay is the decay of the parameter's class (ParamRules).
+struct AdamW {
+  float beta1 = 0.9F, beta2 = 0.999F;
+  float epsilon = 1e-8F;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// As torch.optim.RMSprop. The momentum does not include the rate, so nothing is corrected when the
+// rate jumps.
+struct RmsProp {
+  float alpha = 0.99F, momentum = 0;
+  float epsilon = 1e-8F;
+  bool centred = false;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// As torch.optim.Adagrad.
+struct Adagrad {
+  float rate_decay = 0;           // PyTorch's lr_decay
+  float initial_accumulator = 0;  // first value of the sums of squares
+  float epsilon = 1e-8F;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// LARS (You, Gitman and Ginsburg, 2017): momentum SGD with a step proportional to each weight's
+// norm:
+//   ratio = trust * |w| / (|g| + decay * |w| + epsilon), or 1 where |w| or |g| is 0
+//   v' = momentum * v + rate * ratio * (g + decay * w), w -= v'
+// Biases and norms have the ratio 1: they start at 0 or have few elements, so their norms say
+// little.
+struct Lars {
+  float momentum = 0.9F, trust = 0.001F;
+  float epsilon = 1e-8F;
+  bool correct_momentum = false;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// ---- the learning rate as a pure function of the iteration, with Detectron's policies and warm-up
+
+struct LrSchedule {
+  std::string policy = "step";  // step, steps_with_decay, steps_with_lrs, cosine_decay, exp_decay
+  double base_lr = 0.001;
+  double gamma = 0.1;
+  int64_t step_size = 30000;        // step
+  std::vector<int64_t> steps = {};  // steps_with_*: first iterations of the intervals, from 0
+  std::vector<double> lrs = {};     // steps_with_lrs: one rate per interval
+  int64_t max_iter = 40000;
+  int64_t warm_up_iters = 0;
+  double warm_up_factor = 1.0 / 3;
+  std::string warm_up_method = "linear";  // linear, constant
+  // Scales the momentum with the rate if the rate changes by more than the threshold between two
+  // iterations.
+  bool scale_momentum = true;
+  double scale_momentum_threshold = 1.1;
+};
+
+std::vector<std::string> lr_policies();
+
+// Throws naming the invalid field.
+void validate(const LrSchedule& schedule);
+
+float learning_rate(const LrSchedule& schedule, int64_t iteration);
+
+// Detectron's ratio: the larger of this iteration's and the last one's rate over the smaller, which
+// counts as at least 1e-10. 1 at iteration 0.
+double rate_change(const LrSchedule& schedule, int64_t iteration);
+
+// The momentum's factor before this iteration: new rate / old rate after a jump, else 1. The
+// momentum includes the rate at which it was accumulated; Detectron corrects it this way.
+float momentum_correction(const LrSchedule& schedule, int64_t iteration);
+
+}  // namespace lockstep

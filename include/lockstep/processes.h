@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several processes of one run: how a process joins the others, and the messages that kernels
+// exchange. Both sides identify a message by the same number.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "lockstep/error.h"
+
+namespace lockstep {
+
+// Another process of the run was killed, stopped or cut off. A process that ends by its own error
+// is not lost: its error is reported instead.
+class LostRank : public Error {
+ public:
+  using Error::Error;
+};
+
+// A one-way channel to one peer: one message at a time.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  // Starts without waiting. The memory must stay untouched until wait() returns.
+  virtual void start(void* data, std::size_t bytes) = 0;
+  // Throws an Error that names the missing peer and the awaited message.
+  virtual void wait() = 0;
+};
+
+// Device-specific links to the same processes, made on first use.
+class DeviceLinks {
+ public:
+  virtual ~DeviceLinks() = default;
+  // Ends all pending exchanges, done or not; no exchange is possible afterwards.
+  virtual void abort() = 0;
+};
+
+class Comm {
+ public:
+  virtual ~Comm() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual int size_here() const = 0;  // processes on this host, sharing its cores
+
+  // Repeated calls return the same transfer. `what` describes the message in error texts.
+  virtual Transfer& sending(int peer, uint64_t number, const std::string& what) = 0;
+  virtual Transfer& receiving(int peer, uint64_t number, const std::string& what) = 0;
+
+  // Sets the step of the run that the following messages belong to.
+  virtual void at_step(uint64_t step) = 0;
+  // Polls `done` until it is true, for exchanges between devices. Rethrows its exception, or the
+  // run's failure, as Transfer::wait does.
+  virtual void wait_until(const std::function<bool()>& done, const std::string& what) = 0;
+  // A key-value store of small texts, visible to all processes.
+  virtual class Store& store() = 0;
+  // Ends the other processes with this text, the reason why this process ends.
+  virtual void give_up(const std::string& why) = 0;
+
+  std::unique_ptr<DeviceLinks> device_links;
+};
+
+// A process's rank, the number of processes, and how they find each other.
+struct World {
+  int rank = 0;
+  int size = 1;
+  // tcp://HOST:PORT or, on one host, unix://JOB, both kept by rank 0; or file://FOLDER, new for
+  // each run and visible to all.
+  std::string store;
+  std::string address;  // this host's, as others reach it; "": detected
+  // The timeout for the others to join, and for any one message.
+  std::chrono::milliseconds patience{60'000};
+  void (*say)(const std::string& line) = nullptr;  // reports where rank 0 listens, if at a port
+};
+
+// The world according to torchrun, `lockstep launch`, Open MPI, MPICH or Slurm; a single process
+// without any of them. Processes on one host meet at a Unix socket. LOCKSTEP_STORE, LOCKSTEP_PORT,
+// LOCKSTEP_JOB, LOCKSTEP_ADDRESS and LOCKSTEP_TIMEOUT (seconds) take precedence. Throws naming the
+// invalid variable.
+World world_of_environment();
+
+// Joins, waits for all others and connects to them; null for a single process. Throws naming the
+// ranks that are missing, or the rank that is already taken.
+std::unique_ptr<Comm> join_world(const World& world);
+
+}  // namespace lockstep
