@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of a detector's training steps, in the order of data/detection/order.h."""
+"""The pictures of a detector's training steps, in the order of data/detection/picture_order.h."""
 import itertools
 
-PICTURE_STREAM = 7 << 40  # kPictureStream of data/detection/order.cc
+PICTURE_STREAM = 7 << 40  # kPictureStream of data/detection/picture_order.cc
 MASK = 0xFFFFFFFF
 
 

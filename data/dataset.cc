@@ -5,7 +5,7 @@
 
 #include "data/digits.h"
 #include "data/image_folder.h"
-#include "data/packed.h"
+#include "data/record_files.h"
 #include "data/synthetic.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"

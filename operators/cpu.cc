@@ -2,20 +2,20 @@
 #include "operators/cpu.h"
 
 #include "lockstep/operators.h"
+#include "operators/families.h"
 #include "operators/fusions.h"
-#include "operators/rooms.h"
-#include "runtime/kernel/wide_kernel.h"
+#include "runtime/kernel/run_in_float32.h"
 
 namespace lockstep {
 
 std::vector<KernelEntry> cpu_kernel_entries() {
-  std::vector<KernelEntry> all = entries_of<&Room::cpu>(Rooms::that_compute);
+  std::vector<KernelEntry> all = entries_of<&OperatorFamily::cpu>(Families::that_compute);
   for (KernelEntry& entry : all) entry = with_float32(std::move(entry));
   return all;
 }
 
 std::vector<KernelEntry> cpu_communication_entries() {
-  return entries_of<&Room::cpu>(Rooms::that_communicate);
+  return entries_of<&OperatorFamily::cpu>(Families::that_communicate);
 }
 
 namespace {

@@ -7,9 +7,9 @@
 #include "lockstep/operators.h"
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/cpu.h"
+#include "operators/families.h"
 #include "operators/fusions.h"
 #include "operators/gemm/cublas_product.h"
-#include "operators/rooms.h"
 #include "runtime/cuda/accelerator.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/library.h"
@@ -19,14 +19,15 @@
 namespace lockstep {
 
 std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
-  std::vector<KernelEntry> own = entries_of<&Room::cuda>(Rooms::that_compute);
+  std::vector<KernelEntry> own = entries_of<&OperatorFamily::cuda>(Families::that_compute);
   for (KernelEntry& entry :
        conv_cuda(planned ? std::make_shared<const GpuProperties>(*planned) : nullptr))
     own.push_back(std::move(entry));
   std::vector<KernelEntry> all =
       with_host(std::move(own), cpu_kernel_entries(), cuda_accelerator());
   for (KernelEntry& entry :
-       without_host(entries_of<&Room::cuda>(Rooms::that_communicate), cpu_communication_entries()))
+       without_host(entries_of<&OperatorFamily::cuda>(Families::that_communicate),
+                    cpu_communication_entries()))
     all.push_back(std::move(entry));
   std::vector<KernelTable> tables;
   tables.emplace_back(DeviceKind::gpu, all_ops(), std::move(all), &cuda_accelerator(),

@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "app/classification/task.h"
+#include "app/format.h"
 #include "app/predict/task_scorer.h"
 #include "app/record/json_text.h"
-#include "app/texts.h"
 #include "graph/printable.h"
 
 namespace lockstep {

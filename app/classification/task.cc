@@ -8,8 +8,8 @@
 #include "app/classification/data_memory.h"
 #include "app/classification/network.h"
 #include "app/classification/trained_classifier.h"
+#include "app/format.h"
 #include "app/report/classes.h"
-#include "app/texts.h"
 #include "app/train/picture_check.h"
 #include "lockstep/processes.h"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "app/control/played.h"
-#include "app/texts.h"
+#include "app/format.h"
 #include "builders/resident/inputs.h"
 #include "builders/resident/load.h"
 #include "lockstep/models.h"

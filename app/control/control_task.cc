@@ -5,7 +5,7 @@
 
 #include "app/control/film.h"
 #include "app/control/played.h"
-#include "app/texts.h"
+#include "app/format.h"
 #include "graph/limits.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/models.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <sstream>
 
-#include "app/texts.h"
+#include "app/format.h"
 #include "data/episodes/cart_pole.h"
 #include "lockstep/error.h"
 

@@ -5,9 +5,9 @@
 
 #include "app/control/control_task.h"
 #include "app/control/played.h"
+#include "app/format.h"
 #include "app/predict/task_scorer.h"
 #include "app/record/json_text.h"
-#include "app/texts.h"
 
 namespace lockstep {
 namespace {

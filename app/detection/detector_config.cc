@@ -6,11 +6,11 @@
 
 #include "app/config/not_done.h"
 #include "app/config/read.h"
-#include "app/detection/batch_fit.h"
 #include "app/detection/checks.h"
 #include "app/detection/data_sets.h"
 #include "app/detection/inferred_values.h"
 #include "app/detection/key_tables.h"
+#include "app/detection/lr_scaling.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

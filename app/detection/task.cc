@@ -10,7 +10,7 @@
 #include "app/detection/network.h"
 #include "app/detection/padding_note.h"
 #include "app/detection/test_report.h"
-#include "app/texts.h"
+#include "app/format.h"
 #include "app/train/picture_check.h"
 #include "data/coco/digest.h"
 #include "data/coco/training_boxes.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "app/format.h"
 #include "app/report/detections.h"
-#include "app/texts.h"
 #include "data/coco/mistakes.h"
 
 namespace lockstep {

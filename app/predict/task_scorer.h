@@ -7,7 +7,7 @@
 
 #include "app/predict/scorer.h"
 #include "app/train/chosen_run.h"
-#include "app/train/own_steps.h"
+#include "app/train/partitioned_steps.h"
 #include "lockstep/processes.h"
 
 namespace lockstep {

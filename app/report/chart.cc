@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "app/format.h"
 #include "app/report/html.h"
-#include "app/texts.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

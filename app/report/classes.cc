@@ -5,8 +5,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "app/format.h"
 #include "app/report/html.h"
-#include "app/texts.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

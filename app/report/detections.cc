@@ -5,10 +5,10 @@
 #include <numeric>
 #include <sstream>
 
+#include "app/format.h"
 #include "app/report/html.h"
 #include "app/report/pictures.h"
 #include "app/report/precision_chart.h"
-#include "app/texts.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/report/shown.h"
+#include "app/report/report_figures.h"
 #include "data/coco/evaluation.h"
 
 namespace lockstep {

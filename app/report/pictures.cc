@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "app/draw/boxes.h"
+#include "app/format.h"
 #include "app/report/html.h"
-#include "app/texts.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/report/shown.h"
+#include "app/report/report_figures.h"
 
 namespace lockstep {
 

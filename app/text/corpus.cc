@@ -2,7 +2,7 @@
 #include "app/text/corpus.h"
 
 #include "app/config/read.h"
-#include "app/texts.h"
+#include "app/format.h"
 #include "runtime/dist/agree.h"
 
 namespace lockstep {

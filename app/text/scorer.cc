@@ -5,12 +5,12 @@
 #include <iostream>
 #include <optional>
 
+#include "app/format.h"
 #include "app/record/json_text.h"
 #include "app/text/network.h"
 #include "app/text/task.h"
-#include "app/texts.h"
 #include "app/train/chosen_run.h"
-#include "app/train/own_steps.h"
+#include "app/train/partitioned_steps.h"
 #include "app/train/run_folder.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"

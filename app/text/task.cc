@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "app/format.h"
 #include "app/report/html.h"
 #include "app/text/network.h"
 #include "app/text/sampler.h"
-#include "app/texts.h"
 #include "graph/limits.h"
 #include "graph/listed.h"
 #include "graph/printable.h"

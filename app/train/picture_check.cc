@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "app/texts.h"
+#include "app/format.h"
 #include "graph/limits.h"
 #include "lockstep/error.h"
 

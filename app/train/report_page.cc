@@ -7,10 +7,10 @@
 #include <map>
 #include <sstream>
 
+#include "app/format.h"
 #include "app/machine.h"
 #include "app/report/chart_axis.h"
-#include "app/texts.h"
-#include "app/train/arithmetic.h"
+#include "app/train/flops.h"
 #include "app/version.h"
 #include "graph/file.h"
 #include "runtime/threads/cores.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "app/train/remembered.h"
+#include "app/train/checkpoint_keys.h"
 #include "app/train/saved_numbers.h"
 #include "app/train/training_run.h"
 #include "graph/printable.h"

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "app/texts.h"
+#include "app/format.h"
 #include "app/train/debug_lines.h"
-#include "app/train/own_steps.h"
+#include "app/train/partitioned_steps.h"
 #include "app/train/report_page.h"
 #include "app/train/run_place.h"
 #include "app/train/saved_numbers.h"
@@ -27,7 +27,7 @@
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
 #include "runtime/state/accelerators.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {

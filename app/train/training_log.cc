@@ -7,8 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "app/format.h"
 #include "app/machine.h"
-#include "app/texts.h"
 #include "app/train/gathered.h"
 #include "builders/step/whole_loss.h"
 #include "graph/listed.h"

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <utility>
 
-#include "app/train/own_steps.h"
-#include "app/train/remembered.h"
+#include "app/train/checkpoint_keys.h"
+#include "app/train/partitioned_steps.h"
 #include "app/train/saved_numbers.h"
 #include "app/train/weights.h"
 #include "graph/printable.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/train/learning.h"
-#include "app/train/own_steps.h"
+#include "app/train/partitioned_steps.h"
 #include "app/train/search.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/loader.h"

@@ -10,7 +10,7 @@ from .machine import LATE
 SANITIZED = ":".join(f"Table/{table}.*" for table in (
     "BatchNorms", "Pool", "Losses", "Reduce", "Optimizer", "ManyUpdates", "Gathers"))
 # Tests that call kernels of the CPU directly: no device changes them (tests/CMakeLists.txt has the same list).
-ON_THE_CPU = "*/Collective.*:*/BatchNormVectors.*:TiledCopies.*:TopK.*:TurnedCopies.*:Columns.*:Pointwise.*"
+ON_THE_CPU = "*/Collective.*:*/BatchNormVectors.*:TiledCopies.*:TopK.*:TurnedCopies.*:Im2col.*:Pointwise.*"
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 
 

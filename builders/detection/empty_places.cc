@@ -7,7 +7,7 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/site.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

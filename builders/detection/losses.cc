@@ -5,7 +5,7 @@
 #include "builders/detection/empty_places.h"
 #include "builders/detection/site.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/reduce/reduce.h"
 
 namespace lockstep {

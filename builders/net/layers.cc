@@ -9,7 +9,7 @@
 #include "operators/conv/conv.h"
 #include "operators/dropout/dropout.h"
 #include "operators/gemm/gemm.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/pool/pool.h"
 #include "operators/shape/shape.h"
 

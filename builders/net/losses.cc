@@ -2,7 +2,7 @@
 #include "lockstep/losses.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
 

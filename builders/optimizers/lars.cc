@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// LARS. A norm is a property of a whole tensor, so the ratio cannot be part of a rule for one element.
-// The ratio is computed by nodes before the momentum's rule: they are visible in the graph, their sums
-// have the order of ReduceL2, so every replica computes the same bits, and all updates stay one launch.
+// LARS. A norm is a property of a whole tensor, so the ratio cannot be part of a rule for one
+// element. The ratio is computed by nodes before the momentum's rule: they are visible in the
+// graph, their sums have the order of ReduceL2, so every replica computes the same bits, and all
+// updates stay one launch.
 #include <string>
 
 #include "builders/optimizers/by_rule.h"
 #include "builders/optimizers/decay.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/weighted/weighted.h"
 
 namespace lockstep {

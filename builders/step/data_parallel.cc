@@ -9,8 +9,6 @@
 #include "builders/step/clip.h"
 #include "builders/step/embeddings.h"
 #include "builders/step/forward.h"
-#include "builders/step/hold.h"
-#include "builders/step/in_turn.h"
 #include "builders/step/initial_states.h"
 #include "builders/step/linear_layers.h"
 #include "builders/step/loss_scale.h"
@@ -19,6 +17,8 @@
 #include "builders/step/precision.h"
 #include "builders/step/prediction.h"
 #include "builders/step/report.h"
+#include "builders/step/resident_inputs.h"
+#include "builders/step/sequential_statistics.h"
 #include "builders/step/shared_counts.h"
 #include "builders/step/sync_batch_norm.h"
 #include "builders/step/updates.h"
@@ -185,7 +185,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   OneReplica one = trace(ops, model, options.forward_only);
   if (options.forward_only) compute_as_predicting(one);
   make_linear_layers_products(one);
-  if (options.resident.any()) hold_inputs(one, options.resident);
+  if (options.resident.any()) hold_resident_inputs(one, options.resident);
   std::optional<WholeLoss> whole;
   if (options.whole_loss) whole.emplace(one);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);

@@ -34,7 +34,7 @@ struct OneReplica {
   std::vector<std::unordered_map<int, Value>> early;
   std::set<int> early_nodes;      // nodes that compute early values
   std::vector<Value> gradients;   // gradients of params; none: not trained
-  std::vector<std::string> held;  // states that hold a batch (hold.h)
+  std::vector<std::string> held;  // states that hold a batch (resident_inputs.h)
 
   std::vector<Value> present_gradients() const;  // last layer first
   void for_each_value(const std::function<void(Value&)>& change);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "builders/step/cut_graph.h"
+#include "builders/step/partition_graph.h"
 #include "graph/auxiliaries.h"
 #include "lockstep/data_parallel.h"
 

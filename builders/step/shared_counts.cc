@@ -5,7 +5,7 @@
 
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

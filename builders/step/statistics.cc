@@ -2,8 +2,8 @@
 #include "builders/step/statistics.h"
 
 #include "builders/all_reduce/all_reduce.h"
-#include "builders/step/in_turn.h"
 #include "builders/step/non_finite.h"
+#include "builders/step/sequential_statistics.h"
 #include "operators/collective/collective.h"
 #include "operators/weighted/weighted.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "data/coco/training_boxes.h"
-#include "data/detection/order.h"
 #include "data/detection/padded_shapes.h"
 #include "data/detection/picture.h"
+#include "data/detection/picture_order.h"
 #include "data/detection/picture_set.h"
 #include "data/skipped_pictures.h"
 #include "lockstep/loader.h"

@@ -141,7 +141,7 @@ struct Layouts {
 // Computes the preferred layouts from the request, which holds the operands' current layouts. The
 // layout of a result in the request is the layout of another operand of one of the result's
 // readers, if it is known.
-using LayoutWish = std::function<Layouts(const KernelRequest&)>;
+using LayoutPreference = std::function<Layouts(const KernelRequest&)>;
 
 // All operands and results row-major.
 Layouts row_major(const KernelRequest& request);
@@ -150,7 +150,7 @@ struct Candidate {
   std::string name;  // a noun for error texts: "oneDNN", "loops in float32", "GPU"
   Refusal refuses;
   KernelFactory prepare;
-  LayoutWish wish = nullptr;  // null: everything row-major
+  LayoutPreference wish = nullptr;  // null: everything row-major
 };
 
 struct KernelEntry {
@@ -201,7 +201,7 @@ class KernelTable {
   ChosenKernel choose(const KernelRequest& request) const;
   // The layouts that the chosen candidate prefers. Row-major if another candidate would be chosen
   // with the preferred layouts, because it may not support them.
-  Layouts wished_layouts(const KernelRequest& request) const;
+  Layouts preferred_layouts(const KernelRequest& request) const;
 
  private:
   const std::vector<Candidate>& candidates_of(const Node& node) const;

@@ -20,7 +20,7 @@ enum class Turned : uint8_t { no, each, all };
 enum class Pairs : uint8_t { none, flat, deep };
 
 // The layout of a filter in tiles: [outputs / .., inputs / .., height, width, one tile]. A tile has
-// `side` inputs by `side` outputs. Neighbours are the outputs of an input (turned: the inputs of an
+// `side` inputs by `side` outputs. Contention are the outputs of an input (turned: the inputs of an
 // output).
 struct FilterTiles {
   int side = 16;

@@ -10,7 +10,7 @@
 #include "models/detection/pooled_rois.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"

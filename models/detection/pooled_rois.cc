@@ -5,7 +5,7 @@
 
 #include "builders/detection/coding.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/roi/roi.h"
 #include "operators/shape/shape.h"
 

@@ -13,7 +13,7 @@
 #include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 

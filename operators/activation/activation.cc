@@ -5,7 +5,7 @@
 //   TanhGrad    dx = dy * (1 - y * y)
 #include "operators/activation/activation.h"
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "operators/activation/activation.h"
+#include "operators/kit/compute_type.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/widest.h"
-#include "operators/kit/widened.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
 #include "runtime/threads/parallel.h"

@@ -21,8 +21,8 @@
 
 #include "operators/batch_norm/operands.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/kit/refusals.h"
-#include "operators/kit/room.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 
 #include "operators/boxes/attributes.h"
 #include "operators/boxes/bodies.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

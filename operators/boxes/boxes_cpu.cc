@@ -9,7 +9,7 @@
 #include "operators/boxes/attributes.h"
 #include "operators/boxes/kept_boxes.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/rank.h"
+#include "operators/kit/sort_key.h"
 #include "runtime/memory.h"
 #include "runtime/threads/parallel.h"
 
@@ -43,15 +43,15 @@ struct ImageMemory {
   KeptBoxes kept;
   Ranked<Key>* ranked;
 
-  static std::size_t kept_bytes(int64_t capacity) {
+  static std::size_t cached_bytes(int64_t capacity) {
     return (KeptBoxes::bytes(capacity) + 63) / 64 * 64;
   }
   static std::size_t bytes(int64_t capacity, int64_t candidates) {
-    return kept_bytes(capacity) + candidates * sizeof(Ranked<Key>);
+    return cached_bytes(capacity) + candidates * sizeof(Ranked<Key>);
   }
   ImageMemory(std::byte* memory, int64_t capacity)
       : kept(memory, capacity),
-        ranked(reinterpret_cast<Ranked<Key>*>(memory + kept_bytes(capacity))) {}
+        ranked(reinterpret_cast<Ranked<Key>*>(memory + cached_bytes(capacity))) {}
 };
 
 std::unique_ptr<Kernel> prepare_box_suppression(const KernelRequest& request) {

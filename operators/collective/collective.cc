@@ -7,7 +7,7 @@
 
 #include "graph/limits.h"
 #include "graph/placement.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "runtime/plan/compile.h"
 
 namespace lockstep {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/operators.h"
 #include "lockstep/graph.h"
 #include "lockstep/kernel.h"
 #include "lockstep/op.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 

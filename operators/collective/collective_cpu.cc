@@ -9,7 +9,7 @@
 #include "operators/collective/collective.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/layout/layout.h"
 #include "runtime/threads/parallel.h"
 

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/reduce/reduce.h"
 
 namespace lockstep {

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "operators/conv/amx/amx.h"
-#include "operators/conv/columns/columns.h"
 #include "operators/conv/epilogue_cpu.h"
+#include "operators/conv/im2col/im2col.h"
 #include "operators/conv/onednn/onednn.h"
-#include "operators/conv/pointwise/pointwise.h"
+#include "operators/conv/pointwise_grad_w/pointwise_grad_w.h"
 #include "operators/conv/winograd/winograd.h"
 #include "operators/kit/dispatch.h"
 
@@ -58,7 +58,7 @@ std::vector<Candidate> candidates_for(ConvPass pass, bool adds = false) {
 const std::vector<ConvImplementation>& conv_implementations() {
   static const std::vector<ConvImplementation> all = [] {
     std::vector<ConvImplementation> list;
-    for (const auto& methods : {winograd_convolutions(), column_convolutions(), amx_convolutions(),
+    for (const auto& methods : {winograd_convolutions(), im2col_convolutions(), amx_convolutions(),
                                 pointwise_convolutions(), onednn_convolutions()})
       list.insert(list.end(), methods.begin(), methods.end());
     return list;

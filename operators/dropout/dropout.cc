@@ -4,7 +4,7 @@
 #include "operators/dropout/dropout.h"
 
 #include "graph/random_stream.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

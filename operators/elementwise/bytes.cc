@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/passes/copy.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "runtime/kernel/rewrite.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "graph/passes/copy.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "runtime/kernel/rewrite.h"
 
 namespace lockstep {

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "operators/elementwise/clip.h"
+#include "operators/kit/compute_type.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/widest.h"
-#include "operators/kit/widened.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
 #include "runtime/threads/parallel.h"
@@ -83,7 +83,7 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
 
 // Lets all operands before `first` share a layout. The bounds, operands from `first` on, have no
 // layout.
-LayoutWish flat_beside_bounds(std::size_t first) {
+LayoutPreference flat_beside_bounds(std::size_t first) {
   return [first](const KernelRequest& request) {
     KernelRequest values = request;
     values.in.erase(values.in.begin() + static_cast<std::ptrdiff_t>(first), values.in.end());

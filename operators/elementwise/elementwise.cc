@@ -7,7 +7,7 @@
 #include "operators/elementwise/bytes.h"
 #include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

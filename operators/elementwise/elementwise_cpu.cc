@@ -10,7 +10,7 @@
 #include "operators/kit/broadcast.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/widest.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/layout/layout.h"
 #include "operators/layout/padding.h"
 #include "runtime/threads/parallel.h"
@@ -45,7 +45,7 @@ void check_divisors(const Tensor& divisors) {
 }
 
 template <class F>
-Candidate arithmetic(F, LayoutWish wish = nullptr) {
+Candidate arithmetic(F, LayoutPreference wish = nullptr) {
   return {"CPU", takes<Arithmetic>(),
           [](const KernelRequest& request) {
             check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype,

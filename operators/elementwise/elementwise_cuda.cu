@@ -7,7 +7,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/logic_cuda.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 
 #include "operators/elementwise/broadcast_cuda.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 
 namespace lockstep {
 namespace {

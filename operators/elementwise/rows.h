@@ -8,9 +8,9 @@
 #include <type_traits>
 
 #include "lockstep/kernel.h"
-#include "operators/kit/converted.h"
+#include "operators/kit/compute_type.h"
+#include "operators/kit/saturating_cast.h"
 #include "operators/kit/simd/widest.h"
-#include "operators/kit/widened.h"
 
 namespace lockstep {
 

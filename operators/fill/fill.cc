@@ -3,7 +3,7 @@
 // float; Lockstep stores the number of a Philox stream there, exact up to 2^24.
 #include "operators/fill/fill.h"
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 // Its attribute `function` is the function's name; a and b are the function's parameters.
 #include "operators/function/function.h"
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

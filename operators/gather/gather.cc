@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "graph/listed.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -3,9 +3,9 @@
 
 #include "operators/gather/gather.h"
 #include "operators/gather/select.h"
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 
 namespace lockstep {
 namespace {

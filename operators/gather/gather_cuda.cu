@@ -3,10 +3,10 @@
 // compute the same bits.
 #include "operators/gather/gather.h"
 #include "operators/gather/select.h"
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "runtime/accelerator.h"
 
 namespace lockstep {

@@ -3,9 +3,9 @@
 
 #include "operators/gather/select.h"
 #include "operators/gather/top_k_cpu.h"
-#include "operators/kit/axis.h"
-#include "operators/kit/converted.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/saturating_cast.h"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 // Kernels that select by value or by position: TopK, OneHot, Trilu.
 #include "operators/gather/select.h"
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 

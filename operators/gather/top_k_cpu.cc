@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK: radix select, then sort. Histograms of the keys' digits (operators/kit/rank.h), from the
-// highest digit, lead to the k-th key. Another pass collects the elements up to this key, and only
-// these are sorted: O(n + k log k) for a column.
+// TopK: radix select, then sort. Histograms of the keys' digits (operators/kit/sort_key.h), from
+// the highest digit, lead to the k-th key. Another pass collects the elements up to this key, and
+// only these are sorted: O(n + k log k) for a column.
 #include "operators/gather/top_k_cpu.h"
 
 #include <algorithm>
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/rank.h"
+#include "operators/kit/sort_key.h"
 #include "runtime/memory.h"
 #include "runtime/threads/parallel.h"
 

@@ -10,8 +10,8 @@
 #include <type_traits>
 
 #include "lockstep/types.h"
-#include "operators/kit/converted.h"
 #include "operators/kit/launch_cuda.h"
+#include "operators/kit/saturating_cast.h"
 
 namespace lockstep {
 

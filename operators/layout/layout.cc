@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {
@@ -61,8 +61,8 @@ Layouts flat_padded(const KernelRequest& request) {
   return whole == row_major(request) ? flat_layouts(request, LastBlock::padded) : whole;
 }
 
-LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
-                    LastBlock last) {
+LayoutPreference together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
+                          LastBlock last) {
   return [in, out, last](const KernelRequest& request) {
     Layouts layouts = row_major(request);
     Layout widest;  // of the operands' channel blocks

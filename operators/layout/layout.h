@@ -23,8 +23,8 @@ enum class LastBlock { whole, padded };  // padded: the last channel block may b
 
 // Layouts of a kernel with listed operands and results that share a layout but may differ in
 // spatial size: channel blocks if a listed operand has them.
-LayoutWish together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
-                    LastBlock last = LastBlock::whole);
+LayoutPreference together(const std::vector<std::size_t>& in, const std::vector<std::size_t>& out,
+                          LastBlock last = LastBlock::whole);
 
 std::vector<Op> layout_ops();
 std::vector<KernelEntry> layout_cpu();

@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/kit/body.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/loss/focal.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"

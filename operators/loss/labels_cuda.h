@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/loss/labels.h"

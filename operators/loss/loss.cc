@@ -11,7 +11,7 @@
 #include "operators/loss/loss.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/loss/focal.h"
 #include "operators/shape/shape.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
 #include "operators/loss/focal.h"
 #include "operators/loss/labels.h"

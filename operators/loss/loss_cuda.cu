@@ -2,7 +2,7 @@
 // One block computes a column (the scores of one example).
 #include <cmath>
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/loss/labels_cuda.h"

@@ -9,7 +9,7 @@
 #include "operators/norm/norm.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "operators/kit/dispatch.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/norm/norm.h"
 #include "operators/norm/rows.h"
 #include "runtime/threads/parallel.h"

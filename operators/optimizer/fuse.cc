@@ -7,7 +7,7 @@
 #include "graph/passes/copy.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
-#include "operators/optimizer/update_places.h"
+#include "operators/optimizer/update_operands.h"
 #include "runtime/kernel/rewrite.h"
 
 namespace lockstep {

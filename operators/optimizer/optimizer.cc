@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/optimizer/optimizer.h"
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/optimizer/rules.h"
 
 namespace lockstep {

@@ -6,10 +6,10 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/kit/simd/widest.h"
+#include "operators/optimizer/layout_copies.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"
-#include "operators/optimizer/written_copies.h"
 #include "runtime/finite.h"
 #include "runtime/threads/parallel.h"
 

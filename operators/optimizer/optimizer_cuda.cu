@@ -5,7 +5,7 @@
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"
-#include "operators/optimizer/update_places.h"
+#include "operators/optimizer/update_operands.h"
 
 namespace lockstep {
 namespace {

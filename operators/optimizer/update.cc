@@ -2,7 +2,7 @@
 #include "operators/optimizer/update.h"
 
 #include "graph/fresh_name.h"
-#include "operators/optimizer/update_places.h"
+#include "operators/optimizer/update_operands.h"
 
 namespace lockstep {
 namespace {

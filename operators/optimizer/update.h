@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Update operators. An operator is made from a rule (momentum.h, adam.h), which updates one element
 // of a parameter and of its slots. The same rule makes an operator that updates many parameters at
-// once, and the kernels of both operators on every device. rules.h lists the rules, update_places.h
-// the operands and results.
+// once, and the kernels of both operators on every device. rules.h lists the rules,
+// update_operands.h the operands and results.
 //
 // `step` is subtracted from the parameter. If `unless` (int64, one element) is not negative, the
 // parameter stays and the rule decides about its slots. `number` is another number that the rule

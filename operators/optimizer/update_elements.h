@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lockstep/kernel.h"
-#include "operators/optimizer/update_places.h"
+#include "operators/optimizer/update_operands.h"
 
 namespace lockstep {
 

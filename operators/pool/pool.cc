@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

@@ -129,7 +129,7 @@ std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> pool_cpu() {
-  const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
+  const LayoutPreference forward = together({0}, {0}), max_backward = together({0, 1}, {0});
   const Refusal planes = every({takes<Float32>(), not_row_major_planes});
   const Refusal blocks = every({takes<MaxOfBlocks>(), not_blocks_of_planes});
   const Refusal average = every({dnnl_floats, past_padding});

@@ -315,7 +315,7 @@ std::unique_ptr<Kernel> prepare_places_grad(const KernelRequest& request) {
 
 // Gives the maxima's numbers the layout of the data.
 Layouts places_layouts(const KernelRequest& request) {
-  static const LayoutWish data = together({0}, {0});
+  static const LayoutPreference data = together({0}, {0});
   Layouts layouts = data(request);
   layouts.out[1] = layouts.out[0];
   return layouts;
@@ -371,7 +371,7 @@ std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> pool_cuda() {
-  const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
+  const LayoutPreference forward = together({0}, {0}), max_backward = together({0, 1}, {0});
   const Refusal planes = every({takes<TensorFloats>(), whole_channels(0)});
   const Refusal windows = every({planes, up_to_dims(2 + kSpatial)});
   const Refusal average = every({windows, past_padding});

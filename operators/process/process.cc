@@ -6,7 +6,7 @@
 #include "graph/limits.h"
 #include "graph/placement.h"
 #include "lockstep/processes.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include "lockstep/types.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/reduce/along_axis_cuda.h"
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
 #include "operators/reduce/running.h"
 

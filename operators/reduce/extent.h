@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lockstep/kernel.h"
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 
 namespace lockstep {
 

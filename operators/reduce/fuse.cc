@@ -5,7 +5,7 @@
 #include <set>
 
 #include "graph/passes/copy.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/reduce/channel_sums.h"
 #include "runtime/kernel/rewrite.h"
 

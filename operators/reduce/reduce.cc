@@ -6,7 +6,7 @@
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/reduce/channel_sums.h"
 #include "operators/shape/shape.h"
 

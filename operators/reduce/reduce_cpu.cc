@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/reduce/channel_sums.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"

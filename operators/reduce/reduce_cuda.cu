@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "operators/kit/dispatch.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/reduce/along_axis_cuda.h"
 #include "operators/reduce/by_channel_cuda.h"
 #include "operators/reduce/extent.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lockstep/kernel.h"
-#include "operators/kit/axis.h"
+#include "operators/kit/axis_loop.h"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 #include "operators/resident/resident.h"
 
 #include "operators/kit/body.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

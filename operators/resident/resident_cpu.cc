@@ -6,7 +6,7 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/resident/resident.h"
-#include "runtime/kernel/windows.h"
+#include "runtime/kernel/moving_view.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kGrainBytes = 1 << 16;
 
-class ResidentSlice final : public Kernel, public ShowsPart {
+class ResidentSlice final : public Kernel, public MovingView {
  public:
   explicit ResidentSlice(const KernelRequest& request)
       : name_(request.node.description()),
@@ -23,19 +23,19 @@ class ResidentSlice final : public Kernel, public ShowsPart {
         bytes_(request.out[0].bytes()),
         threads_(request.threads) {}
 
-  std::string describe() const override { return join("copies rows of ", multiple(), " bytes"); }
+  std::string describe() const override { return join("copies rows of ", alignment(), " bytes"); }
 
-  std::size_t multiple() const override { return bytes_ / std::max<int64_t>(rows_, 1); }
+  std::size_t alignment() const override { return bytes_ / std::max<int64_t>(rows_, 1); }
 
-  std::size_t place(std::span<const Tensor> in) const override {
+  std::size_t offset(std::span<const Tensor> in) const override {
     const int64_t index = *in[1].as<int64_t>();
     if (index < 0 || index > held_ - rows_)
       fail(name_, ": ", outside_resident(index, rows_, held_));
-    return index * multiple();
+    return index * alignment();
   }
 
   void run(const KernelArgs& args) override {
-    const std::byte* from = args.in[0].as<std::byte>() + place(args.in);
+    const std::byte* from = args.in[0].as<std::byte>() + offset(args.in);
     std::byte* to = args.out[0].as<std::byte>();
     parallel_for(
         static_cast<int64_t>(bytes_), kGrainBytes, threads_,

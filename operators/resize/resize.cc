@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 // of the gates: the slopes of all activations, also of clipped ones, are functions of the sums.
 #include "operators/rnn/rnn.h"
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 namespace {

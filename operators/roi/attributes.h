@@ -2,7 +2,7 @@
 // Attributes and checks shared by the RoI operators.
 #pragma once
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/roi/roi.h"
 
 namespace lockstep {

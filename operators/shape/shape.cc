@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "operators/kit/open_size.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
+#include "operators/kit/symbolic_size.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/tile.h"
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "operators/kit/dispatch.h"
-#include "operators/kit/room.h"
-#include "operators/kit/whole_numbers.h"
+#include "operators/kit/operator_helpers.h"
+#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/layout/layout.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"

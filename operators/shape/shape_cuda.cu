@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/layout/layout.h"
 #include "operators/shape/rows_cuda.h"
 #include "operators/shape/shape.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "operators/kit/open_size.h"
+#include "operators/kit/symbolic_size.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 

@@ -2,7 +2,7 @@
 // The shape law and the gradient of Tile, for the table of shape.cc.
 #pragma once
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 // draw. No gradient flows through the selection.
 #include "operators/targets/targets.h"
 
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/targets/attributes.h"
 
 namespace lockstep {

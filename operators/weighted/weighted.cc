@@ -2,7 +2,7 @@
 #include "operators/weighted/weighted.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/kit/room.h"
+#include "operators/kit/operator_helpers.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -16,8 +16,8 @@ void ArenaPool::fit(const Plan& plan) {
           ", but shares its arena with one on ", arena.device);
     if (!arena.memory || arena.bytes < worker.arena_bytes)
       grow(arena.memory, arena.bytes, worker.arena_bytes, worker.device);
-    if (arena.kept_bytes < worker.kept_bytes) {
-      grow(arena.kept, arena.kept_bytes, worker.kept_bytes, worker.device);
+    if (arena.cached_bytes < worker.cached_bytes) {
+      grow(arena.kept, arena.cached_bytes, worker.cached_bytes, worker.device);
       held_ = {};
     }
   }
@@ -33,7 +33,7 @@ void ArenaPool::grow(Memory& memory, std::size_t& bytes, std::size_t needed, Dev
 
 std::size_t ArenaPool::bytes() const {
   std::size_t sum = 0;
-  for (const Arena& arena : arenas_) sum += arena.bytes + arena.kept_bytes;
+  for (const Arena& arena : arenas_) sum += arena.bytes + arena.cached_bytes;
   return sum;
 }
 

@@ -34,7 +34,7 @@ class ArenaPool {
   // The identity of the values in the kept memory, and the count of changes (States::changes) when
   // they were made. null: unknown, as during a run.
   struct Kept {
-    std::shared_ptr<const KeptIdentity> identity;
+    std::shared_ptr<const CacheIdentity> identity;
     uint64_t at = 0;
   };
   const Kept& held() const { return held_; }
@@ -48,7 +48,7 @@ class ArenaPool {
     Device device;
     std::size_t bytes = 0;
     Memory memory = {};
-    std::size_t kept_bytes = 0;
+    std::size_t cached_bytes = 0;
     Memory kept = {};
   };
   void grow(Memory& memory, std::size_t& bytes, std::size_t needed, Device device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/exec/bound_plan.h"
 
-#include "runtime/kernel/windows.h"
+#include "runtime/kernel/moving_view.h"
 
 namespace lockstep {
 
@@ -13,12 +13,12 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
   auto address = [&](int slot, int worker) -> void* {
     if (slot < 0) return nullptr;
     const Slot& of = plan.slots[slot];
-    if (of.lives == Lives::in_state) {
+    if (of.storage == Storage::in_state) {
       const auto state = static_cast<std::size_t>(of.index), shared = plan.session_states();
       if (state < shared) return memory.state.at(of.index).data;
       return memory.arenas.kept(plan.state_workers[state]) + plan.kept[state - shared];
     }
-    if (of.lives == Lives::as_constant) return memory.literal(of.index, worker);
+    if (of.storage == Storage::as_constant) return memory.literal(of.index, worker);
     return in_arena(of.index);
   };
   // Copies shapes only the first time, because copying a shape allocates.
@@ -59,26 +59,26 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
   };
   bind_steps(bound.run, plan.steps);
   bind_steps(bound.refresh, plan.refresh);
-  bound.windows.resize(plan.windows.size());
-  for (std::size_t i = 0; i < plan.windows.size(); ++i) {
-    BoundWindow& window = bound.windows[i];
-    bind(window.in, plan.windows[i].in, [](int) { return 0; });
-    window.shown.clear();
+  bound.views.resize(plan.moving_views.size());
+  for (std::size_t i = 0; i < plan.moving_views.size(); ++i) {
+    BoundView& view = bound.views[i];
+    bind(view.in, plan.moving_views[i].in, [](int) { return 0; });
+    view.shown.clear();
     for (std::size_t s = 0; s < plan.steps.size(); ++s)
       for (std::size_t k = 0; k < plan.steps[s].in.size(); ++k)
         if (const int slot = plan.steps[s].in[k];
-            slot >= 0 && plan.slots[slot].window == static_cast<int>(i))
-          window.shown.push_back(&bound.run.steps[s].in[k]);
+            slot >= 0 && plan.slots[slot].view == static_cast<int>(i))
+          view.shown.push_back(&bound.run.steps[s].in[k]);
   }
   bind(bound.feeds, plan.feeds, [](int) { return 0; });
   bind(bound.fetches, plan.fetches, [&](int slot) { return plan.slots[slot].worker; });
 }
 
-void move_windows(BoundPlan& bound, const Plan& plan) {
-  for (std::size_t i = 0; i < bound.windows.size(); ++i) {
-    const BoundWindow& window = bound.windows[i];
-    const std::size_t place = shows_part(*plan.windows[i].kernel)->place(window.in);
-    for (Tensor* operand : window.shown) operand->data = window.in[0].as<std::byte>() + place;
+void rebind_views(BoundPlan& bound, const Plan& plan) {
+  for (std::size_t i = 0; i < bound.views.size(); ++i) {
+    const BoundView& view = bound.views[i];
+    const std::size_t offset = moving_view_of(*plan.moving_views[i].kernel)->offset(view.in);
+    for (Tensor* operand : view.shown) operand->data = view.in[0].as<std::byte>() + offset;
   }
 }
 

@@ -28,7 +28,7 @@ struct BoundSteps {
   std::vector<Tensor> operands;  // step by step, inputs before outputs
 };
 
-struct BoundWindow {
+struct BoundView {
   std::vector<Tensor> in;
   std::vector<Tensor*> shown;  // operands of steps that are bound to the view
 };
@@ -37,8 +37,8 @@ struct BoundPlan {
   BoundSteps run;             // of Plan::steps
   std::vector<Tensor> feeds;  // data is null for an unused feed
   std::vector<Tensor> fetches;
-  std::vector<BoundWindow> windows;  // as in Plan::windows
-  BoundSteps refresh;                // of Plan::refresh
+  std::vector<BoundView> views;  // as in Plan::moving_views
+  BoundSteps refresh;            // of Plan::refresh
 };
 
 struct PlanMemory {
@@ -51,8 +51,8 @@ struct PlanMemory {
 // allocates nothing.
 void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory);
 
-// Rebinds the views of Plan::windows to the offsets that this run's feeds give. The feeds must
+// Rebinds the views of Plan::moving_views to the offsets that this run's feeds give. The feeds must
 // already be copied. Allocates nothing.
-void move_windows(BoundPlan& bound, const Plan& plan);
+void rebind_views(BoundPlan& bound, const Plan& plan);
 
 }  // namespace lockstep

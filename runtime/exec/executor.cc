@@ -9,7 +9,7 @@
 #include "runtime/exec/queue_executor.h"
 #include "runtime/exec/thread_executor.h"
 #include "runtime/finite.h"
-#include "runtime/plan/fixed.h"
+#include "runtime/plan/cached_values.h"
 
 namespace lockstep {
 
@@ -21,7 +21,7 @@ std::vector<int> states_in(const Plan& plan, const std::vector<PlanStep>& steps,
   std::set<int> states;
   for (const PlanStep& step : steps)
     for (const int slot : step.*slots)
-      if (slot >= 0 && plan.slots[slot].lives == Lives::in_state)
+      if (slot >= 0 && plan.slots[slot].storage == Storage::in_state)
         states.insert(plan.slots[slot].index);
   states.erase(states.lower_bound(static_cast<int>(plan.session_states())), states.end());
   return {states.begin(), states.end()};
@@ -51,7 +51,7 @@ bool Executor::begin_run() {
   if (!plan_.refresh.empty()) {
     const ArenaPool::Kept& held = arenas_->held();
     const auto changed = [&](int state) { return state_.changed(state) > held.at; };
-    const bool is_mine = held.identity && *held.identity == *plan_.kept_identity;
+    const bool is_mine = held.identity && *held.identity == *plan_.cache_identity;
     stale = !is_mine || std::any_of(refreshed_by_.begin(), refreshed_by_.end(), changed);
     arenas_->hold({});
   }
@@ -60,7 +60,7 @@ bool Executor::begin_run() {
 }
 
 void Executor::end_run() {
-  if (!plan_.refresh.empty()) arenas_->hold({plan_.kept_identity, state_.changes()});
+  if (!plan_.refresh.empty()) arenas_->hold({plan_.cache_identity, state_.changes()});
 }
 
 bool Executor::bind() {
@@ -90,7 +90,7 @@ NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
   // Each worker writes a part of a collective's result, and the other workers may not have
   // finished. The operands have been checked, and the results of the collective's users will be.
   if (of.parts > 1) return {};
-  const Masks::BadOutput bad = masks_.bad_output(plan_, of, made);
+  const IntendedInfinities::BadOutput bad = intended_infinities_.bad_output(plan_, of, made);
   if (bad.output < 0) return {};
   const std::size_t i = bad.output;
   return {step, plan_.workers[of.worker].communicates(),
@@ -105,7 +105,7 @@ void Executor::check_guards(std::size_t guard_bytes) const {
       read_arena(block.worker, from, guard);
       if (std::ranges::all_of(guard, [](std::byte b) { return b == ArenaPool::kFill; })) continue;
       for (const Slot& slot : plan_.slots)
-        if (slot.lives == Lives::in_arena && &plan_.blocks[slot.index] == &block)
+        if (slot.storage == Storage::in_arena && &plan_.blocks[slot.index] == &block)
           fail("a kernel wrote outside '", slot.name, "' ", text_of(slot.desc));
       fail("a kernel wrote outside its workspace of ", block.bytes, " bytes");
     }

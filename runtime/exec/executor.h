@@ -15,7 +15,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/exec/arena_pool.h"
 #include "runtime/exec/bound_plan.h"
-#include "runtime/exec/masks.h"
+#include "runtime/exec/intended_infinities.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"
 #include "runtime/plan/plan.h"
@@ -66,7 +66,7 @@ class Executor {
   States& state_;
   const std::shared_ptr<ArenaPool> arenas_;
   BoundPlan bound_;
-  Masks masks_;
+  IntendedInfinities intended_infinities_;
 
  private:
   int bound_to_ = 0;               // ArenaPool::moves at the last bind()

@@ -119,7 +119,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   *context_ = options.context;
   if (options.not_finite) {
     *options.not_finite = {};
-    masks_.begin(plan_);
+    intended_infinities_.begin(plan_);
   }
   const bool stale = begin_run();
   try {

@@ -32,7 +32,7 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (bound_.feeds[i].data && feeds[i].count() > 0)
       std::memcpy(bound_.feeds[i].data, feeds[i].data, feeds[i].desc.bytes());
-  move_windows(bound_, plan_);
+  rebind_views(bound_, plan_);
   options_ = options;
   for (Progress& progress : progress_) progress.done.store(0, std::memory_order_relaxed);
   first_failure_.store(INT_MAX, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   first_not_finite_.store(INT_MAX, std::memory_order_relaxed);
   if (options.not_finite) {
     *options.not_finite = {};
-    masks_.begin(plan_);
+    intended_infinities_.begin(plan_);
   }
   if (begin_run()) {
     workers_.run(

@@ -6,8 +6,8 @@
 #include "lockstep/error.h"
 #include "runtime/threads/parallel.h"
 #include "runtime/threads/team.h"
+#include "runtime/threads/thread_check.h"
 #include "runtime/threads/thread_limit.h"
-#include "runtime/threads/try_threads.h"
 
 namespace lockstep {
 
@@ -50,7 +50,7 @@ void Workers::run(Job job, void* context) {
 void Workers::do_job(int worker) {
   const ThreadLimit limit(threads_);
   Team& team = Team::of_this_thread();
-  team.begin(neighbours_.manner_of(worker));
+  team.begin(neighbours_.wait_policy_of(worker));
   job_(context_, worker);
   if (count_ == 1) team.end();  // the calling thread has other work; pool threads have none
 }

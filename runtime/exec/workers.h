@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/threads/neighbours.h"
+#include "runtime/threads/contention.h"
 
 namespace lockstep {
 
@@ -32,7 +32,7 @@ class Workers {
 
   int count_;
   int threads_;
-  Neighbours neighbours_;
+  Contention neighbours_;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;
   void* context_ = nullptr;

@@ -94,7 +94,7 @@ ChosenKernel KernelTable::choose(const KernelRequest& request) const {
                        " supports it: ", text_of(choice.refused));
 }
 
-Layouts KernelTable::wished_layouts(const KernelRequest& request) const {
+Layouts KernelTable::preferred_layouts(const KernelRequest& request) const {
   const Layouts plain = row_major(request);
   const std::vector<const Candidate*> takers = takers_of(request);
   if (takers.empty() || !takers[0]->wish) return plain;

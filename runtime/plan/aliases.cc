@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/accelerator.h"
-#include "runtime/kernel/windows.h"
+#include "runtime/kernel/moving_view.h"
 #include "runtime/plan/compile.h"
 
 namespace lockstep {
@@ -42,7 +42,7 @@ class StorageAssigner {
     made_by_.assign(plan_.slots.size(), -1);
     target_.assign(plan_.slots.size(), -1);
     is_view_.assign(request_.nodes(), false);
-    window_of_.assign(request_.nodes(), -1);
+    view_of_.assign(request_.nodes(), -1);
     for (int node = 0; node < request_.nodes(); ++node) {
       for (int slot : first_step(node).in)
         if (slot >= 0) {
@@ -79,14 +79,14 @@ class StorageAssigner {
   void place_updates() {
     std::vector<int> slot_of(plan_.states.size(), -1);
     for (std::size_t i = 0; i < plan_.slots.size(); ++i)
-      if (plan_.slots[i].lives == Lives::in_state)
+      if (plan_.slots[i].storage == Storage::in_state)
         slot_of[plan_.slots[i].index] = static_cast<int>(i);
     for (const StateUpdate& update : request_.updates) {
       int maker = made_by_[update.slot];
       int old = slot_of[update.state];
       bool fits =
           request_.alias && maker >= 0 && target_[update.slot] < 0 &&
-          plan_.slots[update.slot].lives == Lives::in_arena &&
+          plan_.slots[update.slot].storage == Storage::in_arena &&
           in_one_memory(plan_.slots[update.slot].worker, plan_.state_workers[update.state]) &&
           (old < 0 || may_overwrite(old, maker, update.slot));
       if (fits) {
@@ -136,7 +136,7 @@ class StorageAssigner {
 
   void new_block(int slot, int first) {
     Slot& of = plan_.slots[slot];
-    of.lives = Lives::in_arena;
+    of.storage = Storage::in_arena;
     of.index = static_cast<int>(plan_.blocks.size());
     plan_.blocks.push_back({of.worker, of.desc.bytes(), 0, first, last_use_[slot]});
   }
@@ -149,7 +149,7 @@ class StorageAssigner {
       int slot = step.out[i];
       if (slot < 0 || is_kept(slot)) continue;
       if (target_[slot] >= 0) {
-        plan_.slots[slot].lives = Lives::in_state;
+        plan_.slots[slot].storage = Storage::in_state;
         plan_.slots[slot].index = target_[slot];
         ++plan_.in_place;
       } else if (i == 0 && op.view && can_view(node)) {
@@ -158,8 +158,8 @@ class StorageAssigner {
         ++plan_.views;
       } else if (i == 0 && can_move(node)) {
         share(slot, step.in[0]);
-        plan_.slots[slot].window = window_of_[node] = static_cast<int>(plan_.windows.size());
-        plan_.windows.emplace_back();
+        plan_.slots[slot].view = view_of_[node] = static_cast<int>(plan_.moving_views.size());
+        plan_.moving_views.emplace_back();
       } else if (int over = operand_to_overwrite(node, static_cast<int>(i), taken); over >= 0) {
         share(slot, over);
         taken.push_back(plan_.slots[slot].index);
@@ -171,10 +171,10 @@ class StorageAssigner {
   }
 
   void share(int slot, int with) {
-    plan_.slots[slot].lives = plan_.slots[with].lives;
+    plan_.slots[slot].storage = plan_.slots[with].storage;
     plan_.slots[slot].index = plan_.slots[with].index;
-    plan_.slots[slot].window = plan_.slots[with].window;
-    if (plan_.slots[slot].lives == Lives::in_arena) {
+    plan_.slots[slot].view = plan_.slots[with].view;
+    if (plan_.slots[slot].storage == Storage::in_arena) {
       Block& block = plan_.blocks[plan_.slots[slot].index];
       block.last = std::max(block.last, last_use_[slot]);
     }
@@ -187,14 +187,14 @@ class StorageAssigner {
     if (!request_.alias || from.worker != to.worker || from.desc.bytes() != to.desc.bytes())
       return false;
     bool kept = last_use_[step.out[0]] == kToTheEnd || is_update(step.out[0]);
-    return from.lives == Lives::in_arena || !kept;
+    return from.storage == Storage::in_arena || !kept;
   }
 
   // True if output 0 may be a view into a state, bound anew before each run. A recorded run needs
   // fixed addresses, and a value that is read after the run, or kept, needs separate memory.
   bool can_move(int node) const {
     const PlanStep& step = first_step(node);
-    const ShowsPart* part = shows_part(*step.kernel);
+    const MovingView* part = moving_view_of(*step.kernel);
     if (!part || !request_.alias || refreshes(node) || worker_of(node).device.info().has_queues)
       return false;
     const Slot& from = plan_.slots[step.in[0]];
@@ -203,11 +203,11 @@ class StorageAssigner {
     const auto fed = [&](int slot) {
       return std::find(plan_.feeds.begin(), plan_.feeds.end(), slot) != plan_.feeds.end();
     };
-    return from.lives == Lives::in_state && from.window < 0 &&
+    return from.storage == Storage::in_state && from.view < 0 &&
            from.worker == plan_.slots[to].worker && last_use_[to] != kToTheEnd && !is_update(to) &&
            std::none_of(request_.updates.begin(), request_.updates.end(),
                         [&](const StateUpdate& update) { return update.state == from.index; }) &&
-           part->multiple() > 0 && part->multiple() % aligned == 0 &&
+           part->alignment() > 0 && part->alignment() % aligned == 0 &&
            std::all_of(step.in.begin() + 1, step.in.end(), fed);
   }
 
@@ -215,7 +215,7 @@ class StorageAssigner {
   bool refreshes(int node) const { return node < request_.refreshing; }
   // True for a state of the plan that its refresh steps make.
   bool is_kept(int slot) const {
-    return plan_.slots[slot].lives == Lives::in_state &&
+    return plan_.slots[slot].storage == Storage::in_state &&
            plan_.slots[slot].index >= static_cast<int>(plan_.session_states()) &&
            made_by_[slot] >= 0 && refreshes(made_by_[slot]);
   }
@@ -229,11 +229,11 @@ class StorageAssigner {
       if (operand < 0 || !request_.ops[node]->allows_alias(output, static_cast<int>(input)))
         continue;
       const Slot& from = plan_.slots[operand];
-      if (from.lives != Lives::in_arena) continue;
+      if (from.storage != Storage::in_arena) continue;
       const Block& block = plan_.blocks[from.index];
       // If another operand views the same block differently, overwriting would corrupt it.
       bool shared = std::any_of(step.in.begin(), step.in.end(), [&](int other) {
-        return other >= 0 && other != operand && plan_.slots[other].lives == Lives::in_arena &&
+        return other >= 0 && other != operand && plan_.slots[other].storage == Storage::in_arena &&
                plan_.slots[other].index == from.index;
       });
       if (!shared && block.worker == to.worker && block.bytes == to.desc.bytes() &&
@@ -252,8 +252,8 @@ class StorageAssigner {
         plan_.refresh.push_back(std::move(step));
         continue;
       }
-      if (const int window = window_of_[step.node]; window >= 0) {
-        plan_.windows[window] = std::move(step);
+      if (const int view = view_of_[step.node]; view >= 0) {
+        plan_.moving_views[view] = std::move(step);
         continue;
       }
       plan_.workers[step.worker].steps.push_back(static_cast<int>(steps.size()));
@@ -266,7 +266,7 @@ class StorageAssigner {
     for (const StateUpdate& update : copies_) {
       Slot slot = plan_.slots[update.slot];
       slot.name = plan_.states[update.state];
-      slot.lives = Lives::in_state;
+      slot.storage = Storage::in_state;
       slot.index = update.state;
       slot.worker = plan_.state_workers[update.state];
       PlanStep step;
@@ -300,7 +300,7 @@ class StorageAssigner {
     for (const PlanStep& step : plan_.steps)
       for (const auto& slots : {step.in, step.out})
         for (int slot : slots) {
-          if (slot < 0 || plan_.slots[slot].lives != Lives::in_arena) continue;
+          if (slot < 0 || plan_.slots[slot].storage != Storage::in_arena) continue;
           const int block = plan_.slots[slot].index;
           travels[block] = travels[block] || plan_.workers[step.worker].communicates();
           user[block] =
@@ -334,7 +334,7 @@ class StorageAssigner {
   std::vector<int> made_by_;
   std::vector<int> target_;  // by slot: the state that the value is computed into, or -1
   std::vector<bool> is_view_;
-  std::vector<int> window_of_;   // by node
+  std::vector<int> view_of_;     // by node
   std::vector<bool> is_update_;  // by slot
   std::vector<StateUpdate> copies_;
 };

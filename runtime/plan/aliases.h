@@ -25,8 +25,8 @@ struct AliasRequest {
 };
 
 // Assigns memory to every slot and makes the blocks with their lifetimes. Drops the steps of views,
-// moves refresh and window steps to separate lists, and appends a copy into a state if the new
-// value is not computed in place.
+// moves refresh steps and moving views to separate lists, and appends a copy into a state if the
+// new value is not computed in place.
 void find_aliases(Plan& plan, const AliasRequest& request);
 
 }  // namespace lockstep

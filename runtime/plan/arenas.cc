@@ -12,7 +12,8 @@ namespace {
 const Slot* largest_value(const Plan& plan) {
   const Slot* largest = nullptr;
   for (const Slot& slot : plan.slots)
-    if (slot.lives == Lives::in_arena && (!largest || slot.desc.bytes() > largest->desc.bytes()))
+    if (slot.storage == Storage::in_arena &&
+        (!largest || slot.desc.bytes() > largest->desc.bytes()))
       largest = &slot;
   return largest;
 }
@@ -32,7 +33,7 @@ void lay_out_arenas(Plan& plan, const CompileRequest& compile) {
     }
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
     const std::size_t state = plan.session_states() + i;
-    std::size_t& end = plan.workers[plan.state_workers[state]].kept_bytes;
+    std::size_t& end = plan.workers[plan.state_workers[state]].cached_bytes;
     plan.kept[i] = end;
     end += aligned(plan.state_descs[state].bytes());
   }
@@ -63,7 +64,7 @@ void check_arenas(const Plan& plan) {
   if (!largest) return;
   std::size_t bytes = 0;
   for (const Worker& worker : plan.workers)
-    bytes = saturating_add(bytes, saturating_add(worker.arena_bytes, worker.kept_bytes));
+    bytes = saturating_add(bytes, saturating_add(worker.arena_bytes, worker.cached_bytes));
   check_memory(bytes, join("the plan of ", plan.name, ", whose largest value is '", largest->name,
                            "' ", text_of(largest->desc), ","));
 }

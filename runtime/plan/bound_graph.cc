@@ -7,8 +7,8 @@
 #include "graph/passes/postpone.h"
 #include "graph/passes/share.h"
 #include "runtime/kernel/rewrite.h"
+#include "runtime/plan/deferred_collectives.h"
 #include "runtime/plan/fold.h"
-#include "runtime/plan/late_meetings.h"
 #include "runtime/plan/layouts.h"
 #include "runtime/plan/workers_of_nodes.h"
 
@@ -65,7 +65,7 @@ Graph with_late_communication(Graph bound, const CompileRequest& request) {
   if (communication_has_queues(request.devices))
     postpone_what_follows(bound, communicates);
   else
-    postpone(bound, late_meetings(bound, last_communication(bound, communicates)));
+    postpone(bound, deferred_collectives(bound, last_communication(bound, communicates)));
   return bound;
 }
 
@@ -134,7 +134,7 @@ BoundGraph bound_graph(const CompileRequest& given) {
     step.kept.push_back({step.graph.at(kept.state), step.graph.at(kept.value)});
   std::vector<Value> results = step.fetched;
   results.insert(results.end(), step.updated.begin(), step.updated.end());
-  step.fixed = put_fixed_part_first(step.graph, request, results, step.kept);
+  step.fixed = put_cached_part_first(step.graph, request, results, step.kept);
   return step;
 }
 

@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/cached_values.h"
 #include "runtime/plan/compile.h"
-#include "runtime/plan/fixed.h"
 
 namespace lockstep {
 
 struct BoundGraph {
   Graph graph;
-  std::vector<Layout> layouts;   // by value
-  std::vector<Value> fetched;    // the request's fetches, row-major
-  std::vector<Binding> updates;  // of the request; fewer if replicas share states
-  std::vector<Value> updated;    // the new values of `updates`, in the layouts of the states
-  std::vector<KeptValue> kept;   // kept by rewrites
-  FixedPart fixed;
+  std::vector<Layout> layouts;    // by value
+  std::vector<Value> fetched;     // the request's fetches, row-major
+  std::vector<Binding> updates;   // of the request; fewer if replicas share states
+  std::vector<Value> updated;     // the new values of `updates`, in the layouts of the states
+  std::vector<CachedValue> kept;  // kept by rewrites
+  CachedPart fixed;
   std::vector<std::size_t> shared;  // indices into InCommon::states that replicas share
   std::vector<std::string> notes;   // for the plan dump
 };

@@ -9,7 +9,7 @@
 #include "runtime/plan/aliases.h"
 #include "runtime/plan/arenas.h"
 #include "runtime/plan/bound_graph.h"
-#include "runtime/plan/requests.h"
+#include "runtime/plan/kernel_requests.h"
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
 #include "runtime/threads/parallel.h"
@@ -64,11 +64,11 @@ class PlanSteps {
       Slot slot{bound.name(value),
                 {bound.dtype(value), to_dims(bound.shape(value)), step_.layouts[id]},
                 0,
-                Lives::in_arena,
+                Storage::in_arena,
                 -1};
       slot.worker = worker_of_value(bound, value, request_);
       if (const Literal* literal = bound.literal(value)) {
-        slot.lives = Lives::as_constant;
+        slot.storage = Storage::as_constant;
         slot.index = static_cast<int>(plan_.literals.size());
         plan_.literals.push_back(*literal);
       }
@@ -85,19 +85,19 @@ class PlanSteps {
       int state = state_number(bound.name(input));
       if (state < 0) continue;
       Slot& slot = plan_.slots[input.id];
-      slot.lives = Lives::in_state;
+      slot.storage = Storage::in_state;
       slot.index = state;
       plan_.state_descs[state] = slot.desc;
       plan_.state_workers[state] = slot.worker;
     }
-    for (const KeptValue& kept : step_.kept) keep(kept.state);
+    for (const CachedValue& kept : step_.kept) keep(kept.state);
     for (Value kept : step_.fixed.kept) keep(kept);
     check_makers();
   }
 
   void keep(Value value) {
     Slot& slot = plan_.slots[value.id];
-    slot.lives = Lives::in_state;
+    slot.storage = Storage::in_state;
     slot.index = static_cast<int>(plan_.states.size());
     plan_.states.push_back(slot.name);
     plan_.state_descs.push_back(slot.desc);
@@ -109,9 +109,9 @@ class PlanSteps {
   // operands do not exist yet.
   void check_makers() const {
     const Graph& bound = step_.graph;
-    for (const KeptValue& kept : step_.kept)
+    for (const CachedValue& kept : step_.kept)
       for (Value operand : bound.producer(kept.state)->inputs())
-        check(plan_.slots[operand.id].lives == Lives::in_state, "internal: '",
+        check(plan_.slots[operand.id].storage == Storage::in_state, "internal: '",
               bound.name(kept.state), "' is made of '", bound.name(operand),
               "', which is no state");
   }
@@ -123,7 +123,7 @@ class PlanSteps {
     for (int feed : plan_.feeds)
       if (feed >= 0) ++fed[feed];
     for (Value input : bound.inputs())
-      check(plan_.slots[input.id].lives == Lives::in_state || fed[input.id] == 1, "input '",
+      check(plan_.slots[input.id].storage == Storage::in_state || fed[input.id] == 1, "input '",
             bound.name(input), "' is neither fed nor state");
   }
 
@@ -261,7 +261,7 @@ Plan compile(const CompileRequest& request) {
   lay_out_arenas(plan, here);  // 9. lifetimes, then offsets in one arena per worker
   if (in_host_memory(request)) check_arenas(plan);
   plan_waits(plan);  // 10. waits for other workers
-  plan.kept_identity = kept_identity(plan, step.graph);
+  plan.cache_identity = cache_identity(plan, step.graph);
   return plan;
 }
 

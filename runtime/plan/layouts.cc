@@ -8,7 +8,7 @@
 
 #include "graph/passes/copy.h"
 #include "graph/placement.h"
-#include "runtime/plan/requests.h"
+#include "runtime/plan/kernel_requests.h"
 
 namespace lockstep {
 namespace {
@@ -191,7 +191,7 @@ class LayoutPass {
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (node.outputs()[i]) request.out[i].layout = layout_beside(node.outputs()[i]);
     if (asked) request.out[0].layout = *asked;
-    return table_for(compile_.kernels, place.device).wished_layouts(request);
+    return table_for(compile_.kernels, place.device).preferred_layouts(request);
   }
   // Returns the widest channel blocks among other operands of the value's readers, or row-major.
   Layout layout_beside(Value old) const {
@@ -313,7 +313,7 @@ LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, St
 LaidOut lay_out_with_states_as_they_lie(const Graph& bound, const CompileRequest& compile,
                                         const StateLayouts& states) {
   if (any_in_tiles(states)) return LayoutPass(bound, compile, states, Tiles::everywhere).run();
-  // If no state changes, reorders of states run only once (runtime/plan/fixed.h).
+  // If no state changes, reorders of states run only once (runtime/plan/cached_values.h).
   if (compile.updates.empty()) return LayoutPass(bound, compile, states, Tiles::where_read).run();
   if (compile.options.state_layouts) {
     // Other processes expect row-major gradients.

@@ -12,13 +12,13 @@ namespace lockstep {
 namespace {
 
 std::string place_of(const Plan& plan, const Slot& slot) {
-  switch (slot.lives) {
-    case Lives::in_state:
+  switch (slot.storage) {
+    case Storage::in_state:
       if (const std::size_t state = slot.index; state >= plan.session_states())
         return join("kept ", text_of(plan.workers[slot.worker]), "+",
                     plan.kept[state - plan.session_states()]);
-      return (slot.window >= 0 ? "part of state " : "state ") + printable(plan.states[slot.index]);
-    case Lives::as_constant:
+      return (slot.view >= 0 ? "part of state " : "state ") + printable(plan.states[slot.index]);
+    case Storage::as_constant:
       return "constant";
     default: {
       const Block& block = plan.blocks[slot.index];
@@ -73,7 +73,7 @@ std::string text_of(const Plan& plan) {
   std::size_t arena = 0, kept = 0;
   for (const Worker& worker : plan.workers) {
     arena += worker.arena_bytes;
-    kept += worker.kept_bytes;
+    kept += worker.cached_bytes;
   }
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
@@ -89,7 +89,7 @@ std::string text_of(const Plan& plan) {
   for (int feed : plan.feeds)
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
-  print_apart(out, plan, "window ", plan.windows);
+  print_apart(out, plan, "window ", plan.moving_views);
   print_apart(out, plan, "refresh ", plan.refresh);
   for (const Worker& worker : plan.workers) {
     out << text_of(worker) << " arena " << worker.arena_bytes << " bytes\n";

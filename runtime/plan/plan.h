@@ -24,7 +24,7 @@ struct Block {
   int last = 0;
 };
 
-enum class Lives {
+enum class Storage {
   in_arena,     // index: block
   in_state,     // index: state
   as_constant,  // index: literal
@@ -34,10 +34,10 @@ struct Slot {
   std::string name;
   TensorDesc desc;
   int worker = 0;
-  Lives lives = Lives::in_arena;
+  Storage storage = Storage::in_arena;
   int index = -1;
-  int window = -1;  // in_state: index of the Plan::windows step that binds this view; -1: the whole
-                    // state
+  int view = -1;  // in_state: index of the Plan::moving_views step that binds this view; -1: the
+                  // whole state
 };
 
 // A wait until worker `worker` has finished its step number `step`.
@@ -69,12 +69,12 @@ struct Worker {
   Role role = Role::computes;
   std::vector<int> steps = {};  // in the plan's order
   std::size_t arena_bytes = 0;
-  std::size_t kept_bytes = 0;  // see Plan::kept
+  std::size_t cached_bytes = 0;  // see Plan::kept
 
   bool communicates() const { return role == Role::communicates; }
 };
 
-struct KeptIdentity;
+struct CacheIdentity;
 
 struct Plan {
   std::string name;
@@ -97,14 +97,15 @@ struct Plan {
 
   std::vector<PlanStep> steps;  // in an order that every worker respects
   // Steps whose result is a view into a state at an offset that changes in every run. Their kernels
-  // (windows.h) never run: they compute the offset from feeds, and operands of other steps are
+  // (moving_view.h) never run: they compute the offset from feeds, and operands of other steps are
   // bound there.
-  std::vector<PlanStep> windows;
+  std::vector<PlanStep> moving_views;
   // Steps that make the plan's own states from the session's. They run before a run if the plan's
   // states are stale: before the first run, and after other code has changed the session's states.
   std::vector<PlanStep> refresh;
-  // Identity of the values that `refresh` makes, and of their offsets (runtime/plan/fixed.h).
-  std::shared_ptr<const KeptIdentity> kept_identity;
+  // Identity of the values that `refresh` makes, and of their offsets
+  // (runtime/plan/cached_values.h).
+  std::shared_ptr<const CacheIdentity> cache_identity;
   std::vector<int> feeds;    // slots, in the order requested; -1: unused
   std::vector<int> fetches;  // slots
 

@@ -94,8 +94,8 @@ class WaitPlanner {
   Region* region_of(int slot) {
     if (slot < 0) return nullptr;
     const Slot& of = plan_.slots[slot];
-    if (of.lives == Lives::in_arena) return &blocks_[of.index];
-    if (of.lives == Lives::in_state) return &states_[of.index];
+    if (of.storage == Storage::in_arena) return &blocks_[of.index];
+    if (of.storage == Storage::in_state) return &states_[of.index];
     return nullptr;
   }
 

@@ -129,7 +129,7 @@ bool keeps_to(int core) {  // the calling thread
 
 }  // namespace
 
-void Team::begin(const Manner& manner) {
+void Team::begin(const WaitPolicy& manner) {
   if (!std::ranges::equal(cores_, manner.cores)) {
     end();
     // The process may have been moved since.

@@ -28,14 +28,14 @@ class Team {
   ~Team();
   Team(const Team&) = delete;
 
-  struct Manner {
+  struct WaitPolicy {
     bool short_waits = false;    // Helpers spin only briefly before sleeping. The owner keeps
                                  // spinning if it has its own core.
     std::span<const int> cores;  // cores to bind threads to, one each; empty: unbound
   };
   // Sets the behaviour of threads until end() or another begin(). The array behind `cores` must
   // live as long.
-  void begin(const Manner& manner);
+  void begin(const WaitPolicy& manner);
   void end();
 
   // Starts missing threads. Throws std::system_error, and then has no helpers.

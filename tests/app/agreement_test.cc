@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys that all processes must agree on, and the keys that a checkpoint remembers.
-#include "app/train/agreement.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
 #include "app/classification/config.h"
-#include "app/train/remembered.h"
+#include "app/train/checkpoint_keys.h"
+#include "app/train/config_agreement.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

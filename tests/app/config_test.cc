@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/train/remembered.h"
+#include "app/train/checkpoint_keys.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
 

@@ -7,11 +7,11 @@
 #include <csignal>
 #include <filesystem>
 
+#include "app/format.h"
 #include "app/report/chart.h"
 #include "app/report/classes.h"
 #include "app/report/html.h"
-#include "app/texts.h"
-#include "app/train/arithmetic.h"
+#include "app/train/flops.h"
 #include "graph/printable.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/models.h"

@@ -21,7 +21,7 @@
 #include "operators/shape/shape.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"

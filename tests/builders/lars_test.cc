@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "builders/step/param_rules.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "tests/builders/known_gradients.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"

@@ -12,7 +12,7 @@
 #include "builders/optimizers/by_rule.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/data_parallel.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/safetensors.h"
 #include "runtime/state/session_members.h"
 #include "tests/builders/known_gradients.h"
@@ -206,7 +206,8 @@ TEST(Optimizers, ASlotMayDifferByReplica) {
   Training again(with_a_slot_of_its_own(), 2, false, options);
   load_checkpoint(again.session(), folder / "c");
   EXPECT_TRUE(again.session().save() == run.session().save());
-  states_of(again.session()).at("r_1/s_seen").as<float>()[4] = std::numeric_limits<float>::infinity();
+  states_of(again.session()).at("r_1/s_seen").as<float>()[4] =
+      std::numeric_limits<float>::infinity();
   EXPECT_EQ(lost_value(again.session()), "'r_1/s_seen' is inf at [1,1]");
 }
 

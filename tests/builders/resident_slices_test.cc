@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "builders/resident/chop.h"
+#include "builders/resident/sequence_split.h"
 #include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"

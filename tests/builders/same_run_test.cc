@@ -24,7 +24,7 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/processes.h"
 #include "lockstep/session_options.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/shared_statistics.h"
 #include "tests/support/networks.h"
 #include "tests/support/queued_cpu.h"

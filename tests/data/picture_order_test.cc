@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "data/detection/order.h"
+#include "data/detection/picture_order.h"
 #include "lockstep/random.h"
 #include "tests/support/expect_error.h"
 

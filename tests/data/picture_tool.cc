@@ -11,8 +11,8 @@
 #include <iostream>
 #include <thread>
 
-#include "data/detection/order.h"
 #include "data/detection/picture.h"
+#include "data/detection/picture_order.h"
 #include "graph/file.h"
 #include "tests/support/tool_main.h"
 

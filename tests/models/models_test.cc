@@ -15,7 +15,7 @@
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
 #include "lockstep/session.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "tests/support/golden.h"
 #include "tests/support/step_feeds.h"
 

@@ -170,7 +170,7 @@ TEST_F(Amx, IsChosenForChannelBlocks) {
       const ChosenKernel chosen = table.choose(request);
       EXPECT_EQ(chosen.candidate, "AMX") << text_of(chosen.refused);
       EXPECT_EQ(chosen.kernel->describe(), "AMX, c16");
-      const Layouts wished = table.wished_layouts(request);
+      const Layouts wished = table.preferred_layouts(request);
       for (std::size_t i = 0; i < request.in.size(); ++i)
         EXPECT_EQ(wished.in[i], request.in[i].layout);
       EXPECT_EQ(wished.out[0], request.out[0].layout);

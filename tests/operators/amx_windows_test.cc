@@ -125,7 +125,7 @@ TEST_F(AmxWindows, AreChosenForFewChannels) {
     EXPECT_EQ(chosen.candidate, kWindows) << text_of(chosen.refused);
     EXPECT_EQ(chosen.kernel->reordered_bytes(),
               pass == Pass::forward ? 2 * request.in[1].bytes() : 0U);
-    const Layouts wished = table.wished_layouts(request);
+    const Layouts wished = table.preferred_layouts(request);
     for (std::size_t i = 0; i < request.in.size(); ++i)
       EXPECT_EQ(wished.in[i], request.in[i].layout);
     EXPECT_EQ(wished.out[0], request.out[0].layout);

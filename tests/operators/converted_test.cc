@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/kit/converted.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+
+#include "operators/kit/saturating_cast.h"
 
 namespace lockstep::testing {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares gradients of the filters of 1x1 convolutions in bfloat16 with float64.
-#include "operators/conv/pointwise/pointwise.h"
-
 #include <gtest/gtest.h>
 
 #include "lockstep/types.h"
+#include "operators/conv/pointwise_grad_w/pointwise_grad_w.h"
 #include "operators/cpu.h"
 #include "operators/kit/simd/isa.h"
 #include "tests/support/expect_error.h"
@@ -122,7 +121,7 @@ TEST_F(Pointwise, AreForMultiplesOfSixteenChannels) {
     if (kernel.candidate != "AMX") {  // AMX precedes this candidate
       EXPECT_EQ(kernel.candidate, "pointwise") << text_of(kernel.refused);
       EXPECT_EQ(kernel.kernel->describe(), "pointwise, AVX512-BF16");
-      EXPECT_EQ(table.wished_layouts(request),
+      EXPECT_EQ(table.preferred_layouts(request),
                 (Layouts{{Layout::blocks(16), Layout::blocks(16)}, {Layout()}}));
     }
   }

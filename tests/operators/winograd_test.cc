@@ -209,7 +209,7 @@ TEST(Winograd, RefusesWhatItCannotDoOrDoesNotGainFrom) {
     KernelRequest plain = convolution.request(pass, 1, 1);
     plain.exact = exact;
     KernelRequest laid = plain;
-    const Layouts layouts = table.wished_layouts(plain);
+    const Layouts layouts = table.preferred_layouts(plain);
     for (std::size_t i = 0; i < laid.in.size(); ++i) laid.in[i].layout = layouts.in[i];
     laid.out[0].layout = layouts.out[0];
     return table.choose(laid).candidate;

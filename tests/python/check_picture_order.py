@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""benchmarks/picture_order.py gives each step the same pictures as data/detection/order.h.
+"""benchmarks/picture_order.py gives each step the same pictures as data/detection/picture_order.h.
 
     check_picture_order.py PICTURE_TOOL
 """

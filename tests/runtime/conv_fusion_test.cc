@@ -14,8 +14,8 @@
 #include "lockstep/session_options.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
-#include "operators/conv/columns/loops.h"
 #include "operators/conv/conv.h"
+#include "operators/conv/im2col/loops.h"
 #include "operators/conv/winograd/loops.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
@@ -70,7 +70,7 @@ struct ResidualRun {
   std::multiset<std::string> kernels;  // of convolutions, without the fused operations
 };
 
-// "FusedConv" by "columns, AVX-512, bias, addition" is a "Conv columns".
+// "FusedConv" by "im2col, AVX-512, bias, addition" is a "Conv columns".
 std::string kernel_of(const PlanStep& step) {
   const std::string type = step.type.starts_with("Fused") ? step.type.substr(5) : step.type;
   const std::string kernel = step.kernel->describe();
@@ -152,10 +152,9 @@ TEST(ConvolutionFusion, IsInThePlanWithItsReason) {
               std::string::npos)
         << fused.plan;
   }
-  if (columns::loops_here()) {
-    EXPECT_NE(
-        fused.plan.find(join("columns, ", columns::loops_here()->name(), ", bias, addition]")),
-        std::string::npos)
+  if (im2col::loops_here()) {
+    EXPECT_NE(fused.plan.find(join("im2col, ", im2col::loops_here()->name(), ", bias, addition]")),
+              std::string::npos)
         << fused.plan;
   }
 }

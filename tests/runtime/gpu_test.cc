@@ -11,7 +11,7 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/session_options.h"
 #include "runtime/accelerator.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
 

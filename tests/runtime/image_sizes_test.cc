@@ -7,7 +7,7 @@
 #include "lockstep/operators.h"
 #include "lockstep/session.h"
 #include "lockstep/session_options.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"

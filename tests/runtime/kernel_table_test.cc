@@ -12,7 +12,7 @@
 #include "operators/cpu.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/kernel/host_kernel.h"
-#include "runtime/kernel/wide_kernel.h"
+#include "runtime/kernel/run_in_float32.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 #include "tests/support/expect_error.h"
@@ -225,7 +225,7 @@ std::string refuses_blocks(const KernelRequest& request) {
 TEST(Layouts, ArePutAsTheKernelWillBeAsked) {
   std::vector<KernelRequest> asked;
   const OneRelu one;
-  const LayoutWish remembers = [&](const KernelRequest& request) {
+  const LayoutPreference remembers = [&](const KernelRequest& request) {
     asked.push_back(request);
     return row_major(request);
   };
@@ -250,7 +250,7 @@ TEST(Layouts, AreRowMajorWhereAnotherWouldTakeOver) {
   const OneRelu one;
   const Candidate plain{"plain", anything, kNothing};
   auto wished = [&](std::vector<Candidate> candidates) {
-    return table_of(std::move(candidates)).wished_layouts(one.request());
+    return table_of(std::move(candidates)).preferred_layouts(one.request());
   };
   const Layouts flat = row_major(one.request()), blocked = sixteen(one.request());
   EXPECT_EQ(wished({{"first", anything, kNothing, sixteen}, plain}), blocked);

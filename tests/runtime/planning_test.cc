@@ -236,7 +236,7 @@ TEST(Compile, WhatAPlanKeepsCountsAsMemory) {
   };
   const Plan whole = plan();
   ASSERT_EQ(whole.kept.size(), 1U);
-  const std::size_t arena = whole.workers[0].arena_bytes, kept = whole.workers[0].kept_bytes;
+  const std::size_t arena = whole.workers[0].arena_bytes, kept = whole.workers[0].cached_bytes;
   EXPECT_EQ(kept, std::size_t{4} << 20);
   setenv("LOCKSTEP_MEMORY", std::to_string(arena + kept - 1).c_str(), 1);
   expect_error(plan, "the plan of graph", "largest value is", "needs ");

@@ -8,7 +8,7 @@
 #include "lockstep/session.h"
 #include "lockstep/session_options.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/session_members.h"
 #include "runtime/threads/parallel.h"
 #include "tests/support/expect_error.h"

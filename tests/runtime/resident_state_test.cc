@@ -8,7 +8,7 @@
 #include "graph/verify.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/operators.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/safetensors.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
@@ -42,7 +42,9 @@ struct Holding {
       first += 10;
     }
   }
-  float at(const std::string& name, int row) { return states_of(session).at(name).as<float>()[row]; }
+  float at(const std::string& name, int row) {
+    return states_of(session).at(name).as<float>()[row];
+  }
   Session session;
 };
 

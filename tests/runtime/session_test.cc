@@ -24,7 +24,7 @@
 #include "runtime/exec/workers.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"

@@ -13,7 +13,7 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/processes.h"
 #include "runtime/plan/plan.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/ranks.h"
 #include "tests/support/sharing_training.h"
@@ -137,7 +137,8 @@ std::vector<std::size_t> updated_bytes(const Plan& plan) {
     for (const int slot : step.out) {
       if (slot < 0) continue;
       const Slot& made = plan.slots[static_cast<std::size_t>(slot)];
-      if (made.lives != Lives::in_state || made.index >= static_cast<int>(plan.session_states()))
+      if (made.storage != Storage::in_state ||
+          made.index >= static_cast<int>(plan.session_states()))
         continue;
       EXPECT_TRUE(seen.insert(made.index).second) << made.name << " is computed twice";
       bytes[static_cast<std::size_t>(step.worker)] += made.desc.bytes();

@@ -21,7 +21,7 @@
 #include "runtime/exec/states.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 #include "runtime/state/session_members.h"
 #include "runtime/state/sharing.h"
 #include "tests/support/step_feeds.h"
@@ -206,7 +206,7 @@ TEST_F(StateLayouts, OfFiltersBesideNarrowCopiesAreRowMajor) {
   EXPECT_LT(traffic_of(tiled).reordered, traffic_of(row_major).reordered);
   for (const PlanStep& step : tiled.steps) {
     if (step.type != "Reorder") continue;
-    EXPECT_NE(tiled.slots[static_cast<std::size_t>(step.in[0])].lives, Lives::in_state)
+    EXPECT_NE(tiled.slots[static_cast<std::size_t>(step.in[0])].storage, Storage::in_state)
         << step.name;
   }
 }

@@ -57,8 +57,8 @@ class UsesOfMemory {
   void add(std::size_t step, int slot, bool writes) {
     if (slot < 0) return;
     const Slot& of = plan_.slots[slot];
-    if (of.lives == Lives::in_arena) add_block(step, of.index, writes);
-    if (of.lives == Lives::in_state) uses_.push_back({step, writes, -1 - of.index, 0, 1});
+    if (of.storage == Storage::in_arena) add_block(step, of.index, writes);
+    if (of.storage == Storage::in_state) uses_.push_back({step, writes, -1 - of.index, 0, 1});
   }
   void add_block(std::size_t step, int number, bool writes) {
     const Block& block = plan_.blocks[number];

@@ -14,7 +14,7 @@
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
-#include "runtime/state/drift.h"
+#include "runtime/state/replica_divergence.h"
 
 namespace lockstep::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include "lockstep/operators.h"
 #include "operators/optimizer/momentum.h"
 #include "operators/optimizer/update.h"
-#include "operators/optimizer/update_places.h"
+#include "operators/optimizer/update_operands.h"
 #include "tests/support/laid_tensor.h"
 
 namespace lockstep::testing {

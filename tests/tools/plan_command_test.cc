@@ -58,9 +58,9 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
     return outcome.out;
   };
   const std::string narrow = planned("float16", {"--why"});
-  EXPECT_NE(narrow.find(" Conv cpu_0/conv1 runs as 'columns in float32'. "
+  EXPECT_NE(narrow.find(" Conv cpu_0/conv1 runs as 'im2col in float32'. "
                         "Winograd: takes float32, not float16; "
-                        "columns: takes float32, not float16; "
+                        "im2col: takes float32, not float16; "
                         "AMX: takes bfloat16, not float16; "
                         "AMX, windows: takes bfloat16, not float16; "
                         "oneDNN: takes float32 or bfloat16, not float16; Winograd in float32: "),
@@ -76,7 +76,7 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
   for (std::string line; std::getline(wide, line);) {
     if (line.rfind("why ", 0) != 0) continue;
     if (line.find(" runs as 'oneDNN'. Winograd: ") != std::string::npos ||
-        line.find(" runs as 'columns'. Winograd: ") != std::string::npos) {
+        line.find(" runs as 'im2col'. Winograd: ") != std::string::npos) {
       EXPECT_NE(line.find(" Conv"), std::string::npos) << line;
       continue;
     }

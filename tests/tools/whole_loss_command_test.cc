@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "app/format.h"
 #include "app/record/metrics.h"
-#include "app/texts.h"
 #include "lockstep/error.h"
 #include "tests/support/training_command.h"
 

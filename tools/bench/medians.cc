@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "app/texts.h"
+#include "app/format.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "app/texts.h"
+#include "app/format.h"
 #include "builders/resident/load.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"

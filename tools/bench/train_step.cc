@@ -12,7 +12,7 @@
 #include <numeric>
 #include <optional>
 
-#include "app/texts.h"
+#include "app/format.h"
 #include "builders/step/precision.h"
 #include "graph/passes/bind.h"
 #include "lockstep/data_parallel.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "operators/conv/amx/passes.h"
+#include "operators/conv/amx/driver.h"
 #include "operators/conv/amx/tuning.h"
 #include "operators/conv/conv.h"
 #include "operators/kit/dispatch.h"
