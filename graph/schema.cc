@@ -48,7 +48,9 @@ AttributeProto::AttributeType type_of(AttributeKind kind) {
 void infer_through_law(const Op& op, onnx::InferenceContext& context) {
   std::vector<TensorType> types(context.getNumInputs());
   std::vector<Literal> literals(context.getNumInputs());
-  Inference inference{op.type, {}, {}, {}, reader_of(op.type, std::vector<const AttributeProto*>()), {}, &*op.signature};
+  Inference inference{
+      op.type,       {}, {}, {}, reader_of(op.type, std::vector<const AttributeProto*>()), {},
+      &*op.signature};
   for (std::size_t i = 0; i < types.size(); ++i) {
     const onnx::TypeProto* type = context.getInputType(i);
     if (type && !type->tensor_type().has_shape()) return;  // as lax as ONNX's own laws

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the sums of gradients over the replicas to one replica's graph. A sum is a collective with one
-// operand, marked with the algorithm for a tensor of its size. expand.h replaces the collective by the
-// algorithm's nodes once the replicas exist.
+// Adds the sums of gradients over the replicas to one replica's graph. A sum is a collective with
+// one operand, marked with the algorithm for a tensor of its size. expand.h replaces the collective
+// by the algorithm's nodes once the replicas exist.
 #pragma once
 
 #include <string>

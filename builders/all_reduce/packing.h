@@ -20,8 +20,8 @@ struct GradientSize {
   int64_t bytes() const { return elements * static_cast<int64_t>(size_of(dtype)); }
 };
 
-// Positions in the list of gradients; each is in exactly one bucket. A bucket of one gradient is not
-// packed.
+// Positions in the list of gradients; each is in exactly one bucket. A bucket of one gradient is
+// not packed.
 using Bucket = std::vector<int>;
 using Buckets = std::vector<Bucket>;
 Buckets pack(const Packing& packing, const std::vector<GradientSize>& gradients);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/optimizers/by_rule.h"
 #include "operators/optimizer/adagrad.h"
+#include "builders/optimizers/by_rule.h"
 
 namespace lockstep {
 

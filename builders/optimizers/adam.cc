@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/optimizers/by_rule.h"
 #include "operators/optimizer/adam.h"
+#include "builders/optimizers/by_rule.h"
 #include "operators/optimizer/adamw.h"
 
 namespace lockstep {
@@ -20,9 +20,7 @@ Optimizer adam_optimizer(const std::string& name, const Rule& rule) {
 
 }  // namespace
 
-Adam::operator Optimizer() const {
-  return adam_optimizer("Adam", AdamRule{beta1, beta2, epsilon});
-}
+Adam::operator Optimizer() const { return adam_optimizer("Adam", AdamRule{beta1, beta2, epsilon}); }
 
 AdamW::operator Optimizer() const {
   return adam_optimizer("AdamW", AdamWRule{{beta1, beta2, epsilon}});

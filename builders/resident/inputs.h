@@ -8,8 +8,9 @@
 
 namespace lockstep {
 
-// The inputs that replace the rows of a minibatch: its first row in the replica's part of the batch,
-// and a tensor without elements, [N, 0], for the number of rows. Rows of states have such inputs, too.
+// The inputs that replace the rows of a minibatch: its first row in the replica's part of the
+// batch, and a tensor without elements, [N, 0], for the number of rows. Rows of states have such
+// inputs, too.
 struct MinibatchFeeds {
   const char* index;
   const char* size;

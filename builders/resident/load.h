@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The division of a resident batch over replicas and into minibatches. All functions are pure: every
-// process computes the same division.
+// The division of a resident batch over replicas and into minibatches. All functions are pure:
+// every process computes the same division.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums the gradients of embeddings by rows: the rows of all replicas and their positions are joined, in
-// replica order, and every replica adds them up in this order. The sum is a tensor like any other, and
-// so is the update.
+// Sums the gradients of embeddings by rows: the rows of all replicas and their positions are
+// joined, in replica order, and every replica adds them up in this order. The sum is a tensor like
+// any other, and so is the update.
 #pragma once
 
 #include <map>

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-// A pass through the text visits its rows in a random order. Rows are one row's length apart and begin
-// at a random offset. Both are a function of (seed, row number) alone.
+// A pass through the text visits its rows in a random order. Rows are one row's length apart and
+// begin at a random offset. Both are a function of (seed, row number) alone.
 class TextOrder {
  public:
   // Rows of `length` characters and their successor, each within one of the ranges. Throws if all

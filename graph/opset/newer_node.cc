@@ -17,9 +17,7 @@ std::string NewerNode::description() const {
               " (", type(), " of opset ", opset_, ")");
 }
 
-AttributeReader NewerNode::attributes() const {
-  return reader_of(description(), proto_);
-}
+AttributeReader NewerNode::attributes() const { return reader_of(description(), proto_); }
 
 Value NewerNode::input(std::size_t i) const {
   const int at = static_cast<int>(i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled for one kind of processor: nothing here may be shared with other files, so no function
 // of the standard library is used.
-#include "operators/batch_norm/blocks.h"
 #include "operators/kit/simd/avx512.h"
+#include "operators/batch_norm/blocks.h"
 
 namespace lockstep::normed {
 namespace {

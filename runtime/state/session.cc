@@ -171,8 +171,7 @@ Executor& Program::Members::executor(std::span<const Tensor> feeds) {
   CompileOptions options = session.options.compile;
   options.threads = session.threads;
   // The first program that trains chooses the layouts of states; other programs reorder copies.
-  const bool chooses =
-      states.times_laid_out() == 0 && !spec.updates.empty() && !spec.is_initial;
+  const bool chooses = states.times_laid_out() == 0 && !spec.updates.empty() && !spec.is_initial;
   const Sharing::Use use{spec.updates, spec.is_initial, chooses};
   Plan plan = compile({.graph = spec.graph,
                        .feeds = spec.feeds,

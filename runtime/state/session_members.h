@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of a Session and of its Programs, for the runtime and for everybody who looks at plans
-// and states: states_of(), plan_of().
+// The members of a Session and of its Programs, for the runtime and for everybody who looks at
+// plans and states: states_of(), plan_of().
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lockstep/episodes.h"
 #include "app/control/played.h"
 #include "data/episodes/cart_pole.h"
-#include "lockstep/episodes.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 

@@ -75,7 +75,8 @@ class ByteTraining {
   std::map<std::string, int> steps() {
     feed(0);
     std::map<std::string, int> steps;
-    for (const PlanStep& step : plan_of(session_.step(), feeds_.tensors()).steps) ++steps[step.type];
+    for (const PlanStep& step : plan_of(session_.step(), feeds_.tensors()).steps)
+      ++steps[step.type];
     return steps;
   }
   const TrainingModel& model() const { return model_; }

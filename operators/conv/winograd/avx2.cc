@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/conv/winograd/loops_of.h"
 #include "operators/kit/simd/avx2.h"
+#include "operators/conv/winograd/loops_of.h"
 
 namespace lockstep::winograd {
 namespace {
