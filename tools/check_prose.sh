@@ -19,8 +19,9 @@ phrases=(
   '\b(who|what)ever\b'
 )
 
-files() {
-  git ls-files -- "$@" | grep -vE '^tests/golden/|^LICENSE|^tools/check_prose\.sh$'
+files() {  # of a repository, or of a folder that is none
+  (git ls-files -- "$@" 2> /dev/null || find "${@:-.}" -type f -not -path './build/*' | sed 's|^\./||') |
+    grep -vE '^tests/golden/|^LICENSE|^tools/check_prose\.sh$'
 }
 # Comments, documents, and lines with a text in quotes, as PLACE:LINE:TEXT.
 prose() {
