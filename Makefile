@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # train, detect, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
-.PHONY: train detect test check fuzz build bundle package setup format clean
+.PHONY: train detect test check fuzz build bundle package docs setup format clean
 
 build: setup
 	@tools/build.sh release
@@ -32,6 +32,10 @@ bundle: build
 
 package: build
 	@tools/package.sh
+
+docs:
+	@tools/setup.sh docs
+	@tools/docs.sh
 
 setup:
 	@tools/setup.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the packages needed to build Lockstep and to run its tests, on Debian 12 and Ubuntu 24.04. Idempotent: prints
 # missing packages before it installs them, or one line if none is missing. `setup.sh first` leaves out packages for
-# tests; `setup.sh compilers` adds the newest compiler, for CI.
+# tests; `setup.sh compilers` adds the newest compiler, for CI; `setup.sh docs` installs only what `make docs` needs.
 set -euo pipefail
 
 packages=(
@@ -21,6 +21,7 @@ packages=(
   clang-tidy gdb                                         # tools/check_tidy.sh, tests of tools/gdb
 )
 [ "${1:-}" != compilers ] || packages+=(clang-19)           # tools/check_compilers.sh: the newest that Debian 12 has
+[ "${1:-}" != docs ] || packages=(mkdocs doxygen python3-pygments)  # tools/docs.sh; colours of code
 # Names that differ in another release.
 [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = noble ] &&
   packages=("${packages[@]/libclang-rt-14-dev/libclang-rt-18-dev}")
