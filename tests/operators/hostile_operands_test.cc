@@ -360,7 +360,8 @@ const std::vector<Hostile> kUpdates{
     {"ProcessAllGather", attribute("rank", int64_t{2}), "rank 2 has no entry in the shares [1,2]"},
     {"ProcessAllGather", attribute("rank", int64_t{-1}), "rank -1 has no entry in the shares"},
     {"ProcessAllGather", attribute("shares", sizes({1, 0})), "shares [1,0] has 0"},
-    {"ProcessAllGather", attribute("shares", sizes({1, 3})), "those of 3 replicas"},
+    {"ProcessAllGather", attribute("shares", sizes({1, 3})),
+     "should be a multiple of this process's 3 replicas"},
     {"ProcessAllGather", operand(0, random({})), "should have at least 1 dimensions"}};
 
 INSTANTIATE_TEST_SUITE_P(Elements, HostileOperands, ::testing::ValuesIn(kElements));

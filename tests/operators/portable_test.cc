@@ -51,9 +51,9 @@ TEST(Portable, NamesANodeWhoseBodyDoesNotFit) {
 
 TEST(OpSet, AsksForABodyOrAReason) {
   Op op{.type = "Bare", .domain = kOwnDomain, .signature = Signature{"", {{"x"}}, {{"y"}}}};
-  expect_error([&] { OpSet set({op}); }, "operator Bare", "a body in ONNX's operators or a reason");
+  expect_error([&] { OpSet set({op}); }, "operator Bare", "needs either a body or no_body");
   expect_error([&] { OpSet set({{.type = "Relu", .domain = "", .no_body = "none needed"}}); },
-               "operator Relu", "if it is ours");
+               "operator Relu", "an ONNX operator neither");
 }
 
 }  // namespace
