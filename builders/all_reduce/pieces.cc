@@ -21,14 +21,14 @@ std::vector<std::string> Pieces::sites(const char* what, const std::vector<int>&
 
 Value Pieces::bring(Value value, int from, int to) {
   if (!value || from == to) return value;
-  if (wire_ != DType::undefined) value = packed(value, from);
+  if (wire_ != DType::undefined) value = on_wire(value, from);
   ReplicaScope scope(graph_, to);
   Value moved = copy(graph_, value, site("copy", to));
   return wire_ == DType::undefined ? moved
                                    : cast(graph_, moved, DType::float32, site("unpacked", to));
 }
 
-Value Pieces::packed(Value value, int replica) {
+Value Pieces::on_wire(Value value, int replica) {
   auto [known, fresh] = packed_.emplace(value.id, none);
   if (fresh) {
     ReplicaScope scope(graph_, replica);
@@ -39,7 +39,7 @@ Value Pieces::packed(Value value, int replica) {
 
 Value Pieces::rounded(Value value, int replica) {
   if (wire_ == DType::undefined || !value || rounded_.contains(value.id)) return value;
-  const Value narrow = packed(value, replica);
+  const Value narrow = on_wire(value, replica);
   ReplicaScope scope(graph_, replica);
   return cast(graph_, narrow, DType::float32, site("rounded", replica));
 }
@@ -71,7 +71,7 @@ std::vector<Value> Pieces::broadcast(Value value, const std::vector<int>& replic
   const bool narrow = wire_ != DType::undefined;
   const std::vector<std::string> names = sites(narrow ? "back_packed" : "back", replicas);
   std::vector<Value> copies =
-      lockstep::broadcast(graph_, narrow ? packed(value, replicas[0]) : value, names, names[0],
+      lockstep::broadcast(graph_, narrow ? on_wire(value, replicas[0]) : value, names, names[0],
                           BroadcastPath::any, replicas);
   if (!narrow) return copies;
   for (std::size_t k = 0; k < copies.size(); ++k) {

@@ -51,7 +51,7 @@ class Pieces {
   std::vector<std::string> sites(const char* what, const std::vector<int>& replicas) const;
 
   // The value cast to `wire`. All sends of the value use one Cast node.
-  Value packed(Value value, int replica);
+  Value on_wire(Value value, int replica);
 
   Graph& graph_;
   std::string name_;

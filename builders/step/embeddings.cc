@@ -144,7 +144,7 @@ void drop_nodes(OneReplica& one, const std::vector<int>& nodes) {
 }
 
 // Concatenates tensors of rows.
-Value rows_of_parts(Graph& graph, const std::vector<Value>& parts, const std::string& name) {
+Value concat_rows(Graph& graph, const std::vector<Value>& parts, const std::string& name) {
   return parts.size() == 1 ? parts[0] : concat(graph, parts, 0, name);
 }
 
@@ -228,8 +228,8 @@ void EmbeddingSums::add_to(OneReplica& one, const DataParallelOptions& options) 
       all_rows.push_back(flat_rows(graph, part.rows, row_shape, of_part("_rows", i)));
       all_places.push_back(flat_rows(graph, part.places, {-1}, of_part("_places", i)));
     }
-    Value rows = rows_of_parts(graph, all_rows, named("_own_rows"));
-    const Value places = rows_of_parts(graph, all_places, named("_own_places"));
+    Value rows = concat_rows(graph, all_rows, named("_own_rows"));
+    const Value places = concat_rows(graph, all_places, named("_own_places"));
     const DType type = graph.dtype(rows);
     if (takes_means(options))
       rows = scale(graph, rows, 1.F / static_cast<float>(options.replicas), named("_rows_scaled"));

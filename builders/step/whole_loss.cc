@@ -31,7 +31,7 @@ bool has_joins(const Graph& graph) {
 
 bool is_slice_of_batch(const Node& node) { return node.type() == "ResidentSlice"; }
 
-Value rows_of_parts(Graph& graph, const std::vector<Value>& parts, const std::string& name) {
+Value concat_rows(Graph& graph, const std::vector<Value>& parts, const std::string& name) {
   return parts.size() == 1 ? parts[0] : concat(graph, parts, 0, name);
 }
 
@@ -102,7 +102,7 @@ Value WholeLoss::joined(OneReplica& one, Value fed, int replicas) const {
   for (std::size_t part = 0; part < one.parts.size(); ++part)
     parts.push_back(graph.at(name_in_part(static_cast<int>(part), name)));
   const std::string whole = join(kScope, "/", name);
-  const Value rows = rows_of_parts(graph, parts, whole + "_of_replica");
+  const Value rows = concat_rows(graph, parts, whole + "_of_replica");
   if (replicas == 1) return rows;
   const Value all =
       all_gather(graph, {rows}, {replicas, "the whole batch"}, {whole}, whole + "_of_all")[0];

@@ -54,7 +54,7 @@ void merge(std::vector<Chosen>& shapes, std::size_t i, std::size_t k) {
 
 // Assigns each picture to the smallest shape that covers it, because a merged shape may now cover
 // pictures of other shapes.
-void share_out(std::vector<Chosen>& shapes, const std::map<PictureSize, int64_t>& sizes) {
+void assign_pictures(std::vector<Chosen>& shapes, const std::map<PictureSize, int64_t>& sizes) {
   std::sort(shapes.begin(), shapes.end(), [](const Chosen& a, const Chosen& b) {
     return std::pair(a.size.area(), a.size) < std::pair(b.size.area(), b.size);
   });
@@ -87,9 +87,9 @@ PaddedShapes choose_shapes(const std::vector<PictureSize>& pictures, const Paddi
   while (shapes.size() > rules.most || any_too_few(shapes, rules)) {
     const auto [i, k] = cheapest(shapes, shapes.size() > rules.most ? 0 : rules.least_images);
     merge(shapes, i, k);
-    share_out(shapes, sizes);
+    assign_pictures(shapes, sizes);
   }
-  share_out(shapes, sizes);
+  assign_pictures(shapes, sizes);
 
   PaddedShapes result{std::move(shapes), {}, 0};
   int64_t all = 0, used = 0;

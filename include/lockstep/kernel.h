@@ -175,8 +175,8 @@ struct ChosenKernel {
 // Rewrites of a graph before and after layouts are chosen, such as fusions
 // (runtime/kernel/rewrite.h).
 struct Rewritten;
-struct Known;
-using Rewrite = Rewritten (*)(const Graph& graph, const Known& known);
+struct RewriteContext;
+using Rewrite = Rewritten (*)(const Graph& graph, const RewriteContext& context);
 // Both in the order in which they run.
 struct Rewrites {
   std::vector<Rewrite> before_layouts = {};

@@ -54,13 +54,13 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
 // Folds batch norms with given statistics into the preceding convolutions, in graphs that change no
 // states. Does nothing if convolutions must be exact. The graph computes new filters and biases
 // from states and constants only.
-Rewritten fold_batch_norms(const Graph& graph, const Known& known);
+Rewritten fold_batch_norms(const Graph& graph, const RewriteContext& context);
 
 // Fuses each batch norm with the following addition and ReLU, and fuses their gradients.
-Rewritten fuse_batch_norms(const Graph& graph, const Known& known);
+Rewritten fuse_batch_norms(const Graph& graph, const RewriteContext& context);
 // Like fuse_batch_norms(), and also fuses a following Clip, for devices with kernels that support
 // it.
-Rewritten fuse_batch_norms_and_clips(const Graph& graph, const Known& known);
+Rewritten fuse_batch_norms_and_clips(const Graph& graph, const RewriteContext& context);
 
 // Preferred layouts: all tensors of the data's shape have the data's layout.
 Layouts batch_norm_layouts(const KernelRequest& request);

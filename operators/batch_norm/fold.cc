@@ -18,11 +18,11 @@ namespace {
 // change between predictions. float16 is not folded: it has too few bits for small factors.
 class NormFolding {
  public:
-  NormFolding(const Graph& from, const Known& known)
-      : from_(from), known_(known), given_(from.value_count(), false) {
+  NormFolding(const Graph& from, const RewriteContext& context)
+      : from_(from), known_(context), given_(from.value_count(), false) {
     for (int id = 0; id < from.value_count(); ++id)
       given_[id] =
-          from.literal({id}) || (!from.producer({id}) && known.states.contains(from.name({id})));
+          from.literal({id}) || (!from.producer({id}) && context.states.contains(from.name({id})));
     for (int i = 0; i < from.node_count(); ++i) follow(from.node(i));
   }
 
@@ -168,7 +168,7 @@ class NormFolding {
   }
 
   const Graph& from_;
-  const Known& known_;
+  const RewriteContext& known_;
   std::vector<bool> given_;            // by value: true if the value does not change between runs
   std::map<int, int> convolution_of_;  // by the index of its batch norm's node
   std::set<int> gone_;                 // the convolutions of convolution_of_
@@ -178,9 +178,9 @@ class NormFolding {
 
 }  // namespace
 
-Rewritten fold_batch_norms(const Graph& graph, const Known& known) {
-  if (!known.updates.empty() || known.exact) return unchanged(graph.clone());
-  return NormFolding(graph, known).run();
+Rewritten fold_batch_norms(const Graph& graph, const RewriteContext& context) {
+  if (!context.updates.empty() || context.exact) return unchanged(graph.clone());
+  return NormFolding(graph, context).run();
 }
 
 }  // namespace lockstep

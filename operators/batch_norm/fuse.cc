@@ -275,12 +275,12 @@ class BatchNormFusion {
 
 }  // namespace
 
-Rewritten fuse_batch_norms(const Graph& graph, const Known& known) {
-  return BatchNormFusion(graph, known.values, false).run();
+Rewritten fuse_batch_norms(const Graph& graph, const RewriteContext& context) {
+  return BatchNormFusion(graph, context.values, false).run();
 }
 
-Rewritten fuse_batch_norms_and_clips(const Graph& graph, const Known& known) {
-  return BatchNormFusion(graph, known.values, true).run();
+Rewritten fuse_batch_norms_and_clips(const Graph& graph, const RewriteContext& context) {
+  return BatchNormFusion(graph, context.values, true).run();
 }
 
 }  // namespace lockstep

@@ -61,14 +61,14 @@ TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, co
 
 // Fuses convolutions with a following addition of a tensor of the same shape (in float32), a
 // following ReLU, or both.
-Rewritten fuse_convolutions(const Graph& graph, const Known& known);
+Rewritten fuse_convolutions(const Graph& graph, const RewriteContext& context);
 // Like fuse_convolutions(), in all precisions. Also fuses convolutions of 16-bit floats with the
 // first sums of a following batch norm, for devices with tensor cores.
-Rewritten fuse_convolutions_and_sums(const Graph& graph, const Known& known);
+Rewritten fuse_convolutions_and_sums(const Graph& graph, const RewriteContext& context);
 
 // Fuses gradients of convolutions with respect to their data with a following sum with another
 // gradient.
-Rewritten fuse_gradient_sums(const Graph& graph, const Known& known);
+Rewritten fuse_gradient_sums(const Graph& graph, const RewriteContext& context);
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();

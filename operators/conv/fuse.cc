@@ -181,12 +181,12 @@ class ConvFusion {
 
 }  // namespace
 
-Rewritten fuse_convolutions(const Graph& graph, const Known& known) {
-  return ConvFusion(graph, known.values, false).run();
+Rewritten fuse_convolutions(const Graph& graph, const RewriteContext& context) {
+  return ConvFusion(graph, context.values, false).run();
 }
 
-Rewritten fuse_convolutions_and_sums(const Graph& graph, const Known& known) {
-  return ConvFusion(graph, known.values, true).run();
+Rewritten fuse_convolutions_and_sums(const Graph& graph, const RewriteContext& context) {
+  return ConvFusion(graph, context.values, true).run();
 }
 
 }  // namespace lockstep

@@ -86,8 +86,8 @@ class SumFusion {
 
 }  // namespace
 
-Rewritten fuse_gradient_sums(const Graph& graph, const Known& known) {
-  return SumFusion(graph, known.values).run();
+Rewritten fuse_gradient_sums(const Graph& graph, const RewriteContext& context) {
+  return SumFusion(graph, context.values).run();
 }
 
 }  // namespace lockstep

@@ -170,8 +170,8 @@ class ByteTables {
 
 }  // namespace
 
-Rewritten fuse_byte_tables(const Graph& graph, const Known& known) {
-  return ByteTables(graph, known.values).run();
+Rewritten fuse_byte_tables(const Graph& graph, const RewriteContext& context) {
+  return ByteTables(graph, context.values).run();
 }
 
 Op byte_table_op() {

@@ -15,7 +15,7 @@ namespace lockstep {
 // differences, products and quotients with a constant (a scalar or one number per channel), and a
 // final cast to 16 bits. A function of a byte is a table, filled by the replaced operators'
 // arithmetic: no bit changes.
-Rewritten fuse_byte_tables(const Graph& graph, const Known& known);
+Rewritten fuse_byte_tables(const Graph& graph, const RewriteContext& context);
 
 Op byte_table_op();
 KernelEntry byte_table_cpu();

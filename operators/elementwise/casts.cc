@@ -87,7 +87,7 @@ class CastFusion {
 
 }  // namespace
 
-Rewritten fuse_casts(const Graph& graph, const Known&) { return CastFusion(graph).run(); }
+Rewritten fuse_casts(const Graph& graph, const RewriteContext&) { return CastFusion(graph).run(); }
 
 Op casts_op() {
   return {.type = "Casts",

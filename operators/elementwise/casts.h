@@ -11,7 +11,7 @@
 namespace lockstep {
 
 // Merges all casts of a replica's parameters to 16 bits into one node.
-Rewritten fuse_casts(const Graph& graph, const Known& known);
+Rewritten fuse_casts(const Graph& graph, const RewriteContext& context);
 
 Op casts_op();
 // The layout in which a GPU casts a parameter to 16 bits: weights are channels-last, as tensor

@@ -241,13 +241,13 @@ class UpdateFusion {
 
 }  // namespace
 
-Rewritten fuse_updates(const Graph& graph, const Known& known) {
-  return UpdateFusion(graph, known.values, kAll).run();
+Rewritten fuse_updates(const Graph& graph, const RewriteContext& context) {
+  return UpdateFusion(graph, context.values, kAll).run();
 }
 
-Rewritten fuse_small_updates(const Graph& graph, const Known& known) {
+Rewritten fuse_small_updates(const Graph& graph, const RewriteContext& context) {
   constexpr int64_t kCached = 1 << 16;
-  return UpdateFusion(graph, known.values, kCached).run();
+  return UpdateFusion(graph, context.values, kCached).run();
 }
 
 }  // namespace lockstep

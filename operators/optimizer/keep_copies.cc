@@ -23,8 +23,8 @@ struct Copy {
 
 class CopyKeeper {
  public:
-  CopyKeeper(const Graph& from, const Known& known) : from_(from), known_(known) {
-    for (const Binding& update : known.updates) new_values_[update.state] = update.value;
+  CopyKeeper(const Graph& from, const RewriteContext& context) : from_(from), known_(context) {
+    for (const Binding& update : context.updates) new_values_[update.state] = update.value;
     for_each_update_rule([&]<class Rule>() { slots_[type_of_many(Rule::kType)] = Rule::kSlots; });
   }
 
@@ -224,7 +224,7 @@ class CopyKeeper {
   }
 
   const Graph& from_;
-  const Known& known_;
+  const RewriteContext& known_;
   std::map<std::string, std::string> new_values_;  // by state
   std::map<std::string, std::size_t> slots_;       // by operator
   std::vector<Binding> kept_;
@@ -232,8 +232,8 @@ class CopyKeeper {
 
 }  // namespace
 
-Rewritten keep_copies(const Graph& graph, const Known& known) {
-  return CopyKeeper(graph, known).run();
+Rewritten keep_copies(const Graph& graph, const RewriteContext& context) {
+  return CopyKeeper(graph, context).run();
 }
 
 }  // namespace lockstep

@@ -117,7 +117,7 @@ class PlacesKept {
 
 }  // namespace
 
-Rewritten keep_places_of_maxima(const Graph& graph, const Known&) {
+Rewritten keep_places_of_maxima(const Graph& graph, const RewriteContext&) {
   return PlacesKept(graph).run();
 }
 

@@ -31,7 +31,7 @@ std::string past_padding_back(const KernelRequest& request);
 constexpr uint8_t kNoPlace = 255;
 // Replaces each MaxPool that has a gradient by a MaxPoolPlaces, which keeps the maxima's numbers.
 // The gradient then neither reads the operand nor searches for the maxima.
-Rewritten keep_places_of_maxima(const Graph& graph, const Known& known);
+Rewritten keep_places_of_maxima(const Graph& graph, const RewriteContext& context);
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});

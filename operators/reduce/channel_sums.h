@@ -15,7 +15,7 @@ Op channel_sums_op();
 
 // Replaces each cast of 16 bits to float32 and the ReduceSum after it that keeps one dimension by a
 // ChannelSums.
-Rewritten fuse_channel_sums(const Graph& graph, const Known& known);
+Rewritten fuse_channel_sums(const Graph& graph, const RewriteContext& context);
 
 // The CPU kernel.
 std::string no_channel_sums(const KernelRequest& request);

@@ -97,8 +97,8 @@ class ChannelSumFusion {
 
 }  // namespace
 
-Rewritten fuse_channel_sums(const Graph& graph, const Known& known) {
-  return ChannelSumFusion(graph, known.values).run();
+Rewritten fuse_channel_sums(const Graph& graph, const RewriteContext& context) {
+  return ChannelSumFusion(graph, context.values).run();
 }
 
 Op channel_sums_op() {

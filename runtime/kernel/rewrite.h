@@ -14,7 +14,7 @@
 namespace lockstep {
 
 // Names and properties of a graph that a rewrite must respect.
-struct Known {
+struct RewriteContext {
   std::set<std::string> values;       // read after a run
   std::vector<Binding> updates = {};  // state := value, done by the end of a run
   // Layouts of tiled filters, by value; empty before layouts are chosen.

@@ -31,28 +31,28 @@ Shared shared_graph(Graph bound, const CompileRequest& request) {
   return share_states(std::move(bound), request.common, request.updates, request.fetches);
 }
 
-Known known_of(const CompileRequest& request) {
-  Known known{{request.fetches.begin(), request.fetches.end()}, request.updates};
-  for (const Binding& update : request.updates) known.values.insert(update.value);
-  known.states = {request.states.begin(), request.states.end()};
-  known.exact = request.options.exact;
-  known.one_memory = in_host_memory(request);
-  return known;
+RewriteContext context_of(const CompileRequest& request) {
+  RewriteContext context{{request.fetches.begin(), request.fetches.end()}, request.updates};
+  for (const Binding& update : request.updates) context.values.insert(update.value);
+  context.states = {request.states.begin(), request.states.end()};
+  context.exact = request.options.exact;
+  context.one_memory = in_host_memory(request);
+  return context;
 }
 
 // Applies all rewrites of the request's devices, in order.
-Rewritten rewritten(Rewritten all, Known& known, const CompileRequest& request,
+Rewritten rewritten(Rewritten all, RewriteContext& context, const CompileRequest& request,
                     std::vector<Rewrite> Rewrites::*passes) {
   if (!request.options.rewrites) return all;
   for (const KernelTable& table : request.kernels) {
     if (table.kind() != request.devices[0].kind) continue;
     for (const Rewrite pass : table.rewrites().*passes) {
-      Rewritten next = pass(all.graph, known);
+      Rewritten next = pass(all.graph, context);
       all.graph = std::move(next.graph);
       all.moved = moved_on(std::move(all.moved), next.moved);
       all.notes.insert(all.notes.end(), next.notes.begin(), next.notes.end());
       all.kept.insert(all.kept.end(), next.kept.begin(), next.kept.end());
-      for (const Binding& kept : next.kept) known.values.insert({kept.state, kept.value});
+      for (const Binding& kept : next.kept) context.values.insert({kept.state, kept.value});
     }
   }
   return all;
@@ -81,12 +81,12 @@ LaidOut laid_out(Graph bound, const CompileRequest& request) {
 // state that it replaces.
 LaidOut rewritten_in_layouts(LaidOut laid, const CompileRequest& request, Rewritten& all) {
   laid.layouts.resize(laid.graph.value_count());
-  Known known = known_of(request);
+  RewriteContext context = context_of(request);
   for (int id = 0; id < laid.graph.value_count(); ++id)
     if (laid.layouts[id].is_tiles())
-      known.filter_layouts.insert({laid.graph.name({id}), laid.layouts[id]});
+      context.filter_layouts.insert({laid.graph.name({id}), laid.layouts[id]});
   Rewritten next =
-      rewritten(unchanged(std::move(laid.graph)), known, request, &Rewrites::after_layouts);
+      rewritten(unchanged(std::move(laid.graph)), context, request, &Rewrites::after_layouts);
   LaidOut made{std::move(next.graph), {}, {}, {}};
   made.layouts.resize(made.graph.value_count());
   for (std::size_t id = 0; id < next.moved.size(); ++id)
@@ -112,10 +112,10 @@ BoundGraph bound_graph(const CompileRequest& given) {
   Shared shared = shared_graph(bound_to_shapes(request), request);
   request.updates = shared.updates;
   // 2. fusions, and on GPUs kept copies, per device
-  Known known = known_of(request);
+  RewriteContext context = context_of(request);
   Rewritten bound = unchanged(std::move(shared.graph));
   if (!shared.note.empty()) bound.notes.push_back(shared.note);
-  bound = rewritten(std::move(bound), known, request, &Rewrites::before_layouts);
+  bound = rewritten(std::move(bound), context, request, &Rewrites::before_layouts);
   // 3. order: queues overlap, CPU workers synchronise rarely
   bound.graph = with_late_communication(std::move(bound.graph), request);
   // 4. layouts, reorders where kernels disagree, kept copies

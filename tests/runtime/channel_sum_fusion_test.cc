@@ -101,9 +101,9 @@ struct Pair {
     graph.output(graph.add_value(
         {"ReduceSum", "", {wide, over}, {{"keepdims", int64_t{keep_dims}}}}, "sum"));
     if (has_other_reader) graph.output(relu(graph, wide, "other"));
-    Known known;
-    if (is_seen) known.values = {graph.name(wide)};
-    const Rewritten rewritten = fuse_channel_sums(graph, known);
+    RewriteContext context;
+    if (is_seen) context.values = {graph.name(wide)};
+    const Rewritten rewritten = fuse_channel_sums(graph, context);
     std::pair<int64_t, int> found{-1, 0};
     for (int i = 0; i < rewritten.graph.node_count(); ++i) {
       const Node node = rewritten.graph.node(i);

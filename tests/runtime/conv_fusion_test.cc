@@ -169,9 +169,9 @@ struct Convolved {
     return conv(graph, x, w, none, {}, name);
   }
   // The remaining kinds of nodes in alphabetical order: "Add Conv Relu".
-  std::string fused(const Known& known = {}) const {
+  std::string fused(const RewriteContext& context = {}) const {
     std::vector<std::string> types;
-    const Graph left = fuse_convolutions(graph, known).graph;
+    const Graph left = fuse_convolutions(graph, context).graph;
     for (int i = 0; i < left.node_count(); ++i) types.push_back(left.node(i).type());
     std::ranges::sort(types);
     std::string text;

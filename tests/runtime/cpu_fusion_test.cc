@@ -198,8 +198,8 @@ struct ClippedNorm {
     }
     graph.output(clipped);
   }
-  int clips_left(const Known& known = {}) const {
-    const Graph fused = fuse_batch_norms_and_clips(graph, known).graph;
+  int clips_left(const RewriteContext& context = {}) const {
+    const Graph fused = fuse_batch_norms_and_clips(graph, context).graph;
     int count = 0;
     for (int i = 0; i < fused.node_count(); ++i) count += fused.node(i).type() == "Clip";
     return count;

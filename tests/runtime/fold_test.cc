@@ -301,21 +301,21 @@ TEST(FoldingOf, Float16StaysApart) {
 // Graphs that change states, as a step does, are not folded.
 TEST(FoldingOf, GraphsWithoutUpdates) {
   FoldNet net = one_norm();
-  Known known;
-  for (const auto& [name, value] : net.states) known.states.insert(name);
-  EXPECT_EQ(fold_batch_norms(net.graph, known).notes.size(), 1U);
+  RewriteContext context;
+  for (const auto& [name, value] : net.states) context.states.insert(name);
+  EXPECT_EQ(fold_batch_norms(net.graph, context).notes.size(), 1U);
   const std::string y = net.graph.name(net.graph.outputs()[0]);
-  known.updates = {{"conv_b", y}};
-  EXPECT_TRUE(fold_batch_norms(net.graph, known).notes.empty());
+  context.updates = {{"conv_b", y}};
+  EXPECT_TRUE(fold_batch_norms(net.graph, context).notes.empty());
 }
 
 // A filter is rounded to 16 bits after the multiplication.
 TEST(FoldingOf, FiltersRoundsOnce) {
   const FoldNet net = one_norm();
   const Graph narrow = in_precision(net.graph, {.narrow = DType::bfloat16});
-  Known known;
-  for (const auto& [name, value] : net.states) known.states.insert(name);
-  const Graph folded = fold_batch_norms(narrow, known).graph;
+  RewriteContext context;
+  for (const auto& [name, value] : net.states) context.states.insert(name);
+  const Graph folded = fold_batch_norms(narrow, context).graph;
   for (int i = 0; i < folded.node_count(); ++i) {
     const Node node = folded.node(i);
     if (node.type() != "Cast" || node.outputs()[0] == folded.outputs()[0]) continue;
