@@ -13,13 +13,14 @@ namespace lockstep {
 
 // The specification of gradient sums over replicas, as text:
 //   spec  := [ "sum:" | "mean:" ] range ( ":" limit ":" range )*
-//   range := name [ "#" shards ]       a name of two levels, as pscpu/pscpu: shards of the second
-//   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes with a B
+//   range := name [ "#" shards ]
+//   limit := digits [ K | k | M | G | T ] [ "B" ]
 // `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger tensors by rings.
-// Limits increase; the last range has none. The size is the size of the reduced tensor: a bucket,
-// after packing. With `mean:` every replica divides the sum by the number of replicas. `lockstep
-// build
-// --help` lists the algorithms; `auto` takes the one with the least predicted time.
+// A limit counts elements, or bytes with a B; K is 1024. Limits increase, and the last range has
+// none. The size is the size of the reduced tensor: a bucket, after packing. In a name of two
+// levels, such as pscpu/pscpu#2, the shards belong to the second level. With `mean:` every replica
+// divides the sum by the number of replicas. `lockstep build --help` lists the algorithms; `auto`
+// chooses the algorithm with the least predicted time.
 struct AllReduceRange {
   std::string algorithm;
   int64_t shards = 1;  // 0: as many as the algorithm uses if none are given
@@ -33,15 +34,16 @@ struct AllReduceSpec {
   friend bool operator==(const AllReduceSpec&, const AllReduceSpec&) = default;
 };
 
-// Throws, naming the spec and its wrong part.
+// Throws an Error naming the spec and its wrong part.
 AllReduceSpec parse_all_reduce(const std::string& text);
+// The text that parse_all_reduce() reads.
 std::string text_of(const AllReduceSpec& spec);
 std::string text_of(const AllReduceRange& range);  // without its limit
 
 // Buckets: gradients that are reduced together.
 //   packing := "none" | "tf_cnn:" bytes ":" group | "ray:" bytes | "ready:" first ":" cap
 // Numbers are written as in a spec (4k, 25M). Rules see gradients in the order of their parameters:
-//   tf_cnn  runs of neighbours of at most `bytes` bytes each (tf_cnn_benchmarks)
+//   tf_cnn  runs of up to `group` + 2 neighbours of at most `bytes` bytes each (tf_cnn_benchmarks)
 //   ray     from the last to the first; a bin closes once it is larger than `bytes` bytes (Ray)
 //   ready   in the order of the backward pass, the last parameter's gradient first: a small first
 //           bucket, so that communication starts early, then buckets of `cap` bytes
@@ -50,10 +52,11 @@ enum class PackingRule { none, tf_cnn, ray, ready };
 struct Packing {
   PackingRule rule = PackingRule::none;
   int64_t bytes = 0;  // tf_cnn: limit of a small tensor; ray: of a bin; ready: of a bucket
-  int64_t group = 0;  // tf_cnn
+  int64_t group = 0;  // tf_cnn: limits the tensors of a bucket; 0: nothing is packed
   int64_t first = 0;  // ready: bytes of the first bucket
   friend bool operator==(const Packing&, const Packing&) = default;
 };
+// Throws an Error naming the text and its wrong part.
 Packing parse_packing(const std::string& text);
 // The text that parse_packing() reads: "ready:1M:25M".
 std::string text_of(const Packing& packing);
@@ -69,8 +72,9 @@ struct Topology {
   double adding = 20e9;       // bytes per second that one replica sums
 };
 
-// "2us:10G/30us:1.2G": latency and bandwidth (bytes per second; K, M, G of 1000) within a process
-// and across; without a / the same for both.
+// Parses "2us:10G/30us:1.2G": latency (ns, us or ms) and bandwidth (bytes per second; K, M and G
+// are powers of 1000) within a process and, after the /, between processes. Without a / both links
+// are equal. Throws an Error naming the text and its wrong part.
 Topology parse_topology(const std::string& text);
 // The text that parse_topology() reads back exactly; "" for the default.
 std::string text_of(const Topology& topology);
@@ -78,8 +82,9 @@ std::string text_of(const Topology& topology);
 struct AllReduceOptions {
   AllReduceSpec spec = {.ranges = {{"collective"}}};
   Packing packing = {};
-  std::string buckets = "";              // a bucket plan as text, instead of a packing
-  std::string buckets_from = "buckets";  // the source of `buckets`, for errors
+  // A bucket plan as text (TrainingModel::bucket_plan), instead of a packing; "": none.
+  std::string buckets = "";
+  std::string buckets_from = "buckets";  // the source of `buckets`, such as a file, for errors
   int pieces = 1;                        // of each bucket; pieces are summed separately
   // The number of consecutive buckets whose nodes are named under one scope, allreduce_0,
   // allreduce_1, .., which viewers fold. 1: no scope.
@@ -88,10 +93,11 @@ struct AllReduceOptions {
   // and the sums are rounded to this type. undefined: unchanged.
   DType wire = DType::undefined;
   Topology topology = {};  // for `auto`
-  int processes = 1;       // with equal numbers of replicas, in order
+  int processes = 1;       // each has the same number of replicas; process 0 has the first ones
   // Devices of each process that hold no replica. They sum in algorithms that have gatherers.
   int auxiliaries = 0;
-  std::vector<int> ring_order = {};  // xring: a process's replicas in ring order; default 0, 1, ..
+  // xring: the replicas of a process, from 0, in ring order; empty: 0, 1, ..
+  std::vector<int> ring_order = {};
 };
 
 }  // namespace lockstep

@@ -20,6 +20,7 @@
 
 namespace lockstep {
 
+// The element type of a C++ type; `undefined` for any other type.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>) return DType::float32;
@@ -38,12 +39,15 @@ constexpr DType dtype_of() {
   return DType::undefined;
 }
 
+// A constant tensor that owns its elements, in row-major order.
 class Literal {
  public:
   Literal() = default;
+  // Zeros.
   Literal(DType dtype, Dims dims)
       : dtype_(dtype), dims_(std::move(dims)), bytes_(element_count(dims_) * size_of(dtype)) {}
 
+  // Copies the values. Throws if their number does not match the shape.
   template <class T>
   static Literal of(std::span<const T> values, Dims dims) {
     Literal literal(dtype_of<T>(), std::move(dims));
@@ -80,12 +84,14 @@ class Literal {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   std::span<std::byte> bytes() { return bytes_; }
+  // The elements; valid while the literal is. Throws if T is not the element type.
   template <class T>
   std::span<const T> values() const {
     check(dtype_ == dtype_of<T>(), "a literal of ", dtype_, " was read as ", dtype_of<T>());
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
-  // Integers of either width, as int64: for shape and axis inputs.
+  // The elements of an int32 or int64 literal, as int64: for shape and axis inputs. Throws for any
+  // other type.
   std::vector<int64_t> integers() const;
 
   friend bool operator==(const Literal&, const Literal&) = default;
@@ -103,8 +109,9 @@ using AttributeValue =
     std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, Literal>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
-// Reads each known name, with its default, then done() rejects the rest: a misspelt attribute is an
-// error, never a silent default. Reading a name twice is an error, too.
+// Reads a node's attributes by name, each with a default. done() then rejects the attributes that
+// were not read: a misspelt attribute is an error, never a silent default. Reading a name twice, or
+// as another type, is an error, too.
 class AttributeReader {
  public:
   struct Members;
@@ -115,13 +122,15 @@ class AttributeReader {
   AttributeReader& operator=(AttributeReader&&) noexcept;
   ~AttributeReader();
 
-  bool has(std::string_view name) const;
+  bool has(std::string_view name) const;  // true if the attribute is set and not read yet
   int64_t integer(std::string_view name, int64_t fallback);
   float number(std::string_view name, float fallback);
+  // A list of strings is read as one text, joined by commas.
   std::string text(std::string_view name, std::string_view fallback);
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback = {});
   std::vector<float> numbers(std::string_view name, std::vector<float> fallback = {});
   Literal literal(std::string_view name, const Literal& fallback = {});
+  // Throws for an attribute that was not read, except names that begin with __.
   void done() const;
 
   const std::string& owner() const;  // the node's name, for errors

@@ -15,7 +15,8 @@ namespace lockstep {
 
 using Metadata = std::map<std::string, std::string>;
 
-// A checkpoint that cannot be resumed: incomplete, or with non-finite numbers.
+// Thrown for a checkpoint that cannot be resumed: missing, unreadable, damaged, or written by a run
+// that had already failed (lost_value()).
 class Damaged : public Error {
  public:
   Damaged(std::string path, const std::string& what) : Error(what), path_(std::move(path)) {}
@@ -25,32 +26,35 @@ class Damaged : public Error {
   std::string path_;
 };
 
-// With several processes, rank 0 reads and writes the file; all ranks make the same calls.
-
-// Throws naming a state that a checkpoint could not store, because of its name.
-void check_names_to_store(const TrainingModel& model);
-
 struct CheckpointOptions {
   bool keep_previous = false;  // the old file is renamed to previous_of(path)
 };
-// Atomic: on any failure, even a full disk, the old file stays as it was.
+// Replaces the file atomically: on any failure, even a full disk, the old file stays as it was.
+// With several processes every rank calls this function, and rank 0 writes the file.
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata,
                      const CheckpointOptions& options = {});
-// run/checkpoint.safetensors: run/checkpoint.previous.safetensors.
+// The name of the file before: run/checkpoint.previous.safetensors for run/checkpoint.safetensors.
 std::string previous_of(const std::string& path);
 
-// Throws naming what is damaged, missing or of another shape, and leaves the session unchanged.
-// `look` gets the metadata before any tensor is compared; it may throw if the settings differ.
+// Loads the state and returns the file's metadata. Throws Damaged for a checkpoint that cannot be
+// resumed, and an Error naming a state that is missing or of another shape; the session is then
+// unchanged. `look` gets the metadata before any tensor is compared; it may throw if the settings
+// differ. With several processes every rank calls this function, and rank 0 reads the file.
 using LookAtMetadata = std::function<void(const Metadata&)>;
 Metadata load_checkpoint(Session& session, const std::string& path,
                          const LookAtMetadata& look = {});
-// The metadata of a whole checkpoint; throws as load_checkpoint does.
+// Reads and verifies the whole file, without a session, and returns its metadata. Throws Damaged
+// for a file that is missing, unreadable or damaged.
 Metadata checkpoint_metadata(const std::string& path);
-// True if the checkpoint was written before checkpoints carried checksums.
+// True if the checkpoint of this metadata was written before checkpoints had checksums.
 bool lacks_checksums(const Metadata& metadata);
 
-// A non-finite parameter, statistic or slot, which rules out further training: "'fc1_w' is nan at
-// [0,3]", or "". Pending gradients and loss scales may be infinite for a step.
+// Throws an Error naming a state that a checkpoint cannot store, because of its name.
+void check_names_to_store(const TrainingModel& model);
+
+// Names the first value that rules out further training, a NaN in a parameter or statistic, or a
+// NaN or infinity in a slot: "'fc1_w' is nan at [0,3]". Returns "" if there is none. Pending
+// gradients and loss scales are not examined, because they may be infinite for a step.
 std::string lost_value(const Session& session);
 
 }  // namespace lockstep

@@ -40,11 +40,11 @@ struct ClipOptions {
 
 // Loss scaling: small gradients underflow in float16, so the loss is multiplied by a power of two,
 // and float32 gradients are divided by it. The factor adapts: a step with non-finite gradients
-// changes nothing and halves the factor, many finite steps double it.
+// changes nothing and halves the factor; `growth_steps` finite steps in a row double it.
 struct LossScaling {
-  float first = 65536;
-  float most = 16777216;
-  int growth_steps = 2000;  // the number of finite steps that doubles the factor
+  float first = 65536;    // the factor of step 1
+  float most = 16777216;  // the factor never grows beyond this
+  int growth_steps = 2000;
 };
 
 // The policy for values that each replica computes separately: running statistics.
@@ -54,27 +54,29 @@ enum class StatisticsPolicy {
   first,    // every replica takes replica 0's, as in Caffe2's data_parallel_model
   in_turn,  // one set for all, updated by one replica's share after the other
 };
+// Parses the name of a policy: "each". Throws an Error that lists the names.
 StatisticsPolicy parse_statistics(const std::string& text);
 std::string text_of(StatisticsPolicy policy);
 
-// The sum of embeddings' gradients over the replicas. A table's gradient has few rows that are not
-// zero: the rows that the step reads.
+// The way in which the gradients of embeddings are summed over the replicas. A table's gradient is
+// zero except in the few rows that the step reads.
 enum class EmbeddingSum {
   automatic,  // by rows if this moves fewer bytes
   dense,      // whole gradients
   sparse,     // by rows wherever possible
 };
+// Parses "auto", "dense" or "sparse". Throws an Error for any other text.
 EmbeddingSum parse_embedding_sum(const std::string& text);
 std::string text_of(EmbeddingSum sum);
 
-// Limits of a resident batch, in rows of one replica, which a model declares when it is built.
+// Limits of a resident batch, in rows of one replica. They are fixed when the model is built.
 struct ResidentLimits {
   int64_t minibatch = 1;  // at most; less if the batch is short
   int64_t capacity = 1;   // of all minibatches together
   int64_t longest = 1;    // of a sequence
 };
 
-// Inputs of a network that a step takes from a batch which stays on the devices (resident.h).
+// Inputs of a network that a step slices from a batch which stays on the devices (resident.h).
 struct ResidentInputs {
   std::vector<std::string> rows = {};    // inputs [N, ..] of a minibatch's rows
   std::vector<std::string> states = {};  // inputs [M, ..] with a row for each sequence of rows
@@ -90,8 +92,8 @@ struct DataParallelOptions {
   std::string scope = "gpu";
   // Allows parameters that no loss reaches, which keep their initial values. false: an error.
   bool allow_untrained = false;
-  // Parameters, by patterns with * and ?, that are never trained; backpropagation stops below the
-  // last trained layer.
+  // Parameters that are never trained, by name; patterns may contain * and ?. Backpropagation stops
+  // below the first trained layer. A pattern that matches no parameter is an error.
   std::vector<std::string> frozen = {};
   // Weight decay and the rate of biases: the effect of a parameter's class on its gradient.
   ParamRules rules = {};
@@ -118,7 +120,7 @@ struct DataParallelOptions {
   // follows a jump of the rate) and reports it: TrainingModel::checks.
   bool skip_non_finite = false;
   // The forward pass alone, on every replica: losses and metrics as in training, no gradients, no
-  // updates. Batch norms use the running statistics, which stay unchanged, and nothing is dropped.
+  // updates. Batch norms use the running statistics, which stay unchanged, and dropout is off.
   // The model needs no loss: outputs that it declares in training are outputs of the step,
   // cpu_0/NAME, ... Options of gradients and updates have no effect (rules, frozen, embeddings,
   // loss_scaling, the optimiser), or are refused.
@@ -142,27 +144,31 @@ struct DataParallelOptions {
 // One replica per device: cpu_0/, cpu_1/, ... on CPUs and gpu_0/, gpu_1/, ... on GPUs.
 DataParallelOptions replicas_on(const std::vector<Device>& devices);
 
-// Checks options without a network: throws naming an option that conflicts with another.
+// Checks options without a network. Throws an Error naming an option that is out of range or
+// conflicts with another.
 void check_options(const DataParallelOptions& options);
 
-// The model's graphs refer to `ops`, which must outlive the model. `model` is called twice, for
-// training and for prediction. Throws naming a parameter that only prediction makes. Each node of
-// the step records its line of the model function; nodes of the step as a whole record `where`.
+// Builds the training step of a network. The result's graphs refer to `ops`, which must outlive
+// them. `model` is called twice, for training and for prediction, and not kept. Throws an Error for
+// options that conflict, and for a network that cannot be trained, such as one without a loss or
+// with a parameter that only prediction makes. Each node of the step records its line of the model
+// function; nodes of the step as a whole record `where`.
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
                                         const Optimizer& optimizer,
                                         const DataParallelOptions& options = {},
                                         const Where& where = Where::here());
 
 struct ProcessShare {
-  int rank = 0;
+  int rank = 0;  // from 0
   int processes = 1;
 };
 
-// Cuts one step of a whole run into one step for each process. Replicas are divided in order, as
-// evenly as possible. The result is process `rank`'s part: its replicas, renumbered from 0, with a
-// message for each value that crosses. Names stay unchanged. Every process must cut the same model,
-// so that messages get the same numbers. Exchanges cannot deadlock: each exchange waits only for
-// nodes before it in the common graph.
+// Cuts the step of a whole run into one step for each process and returns the step of process
+// `rank`: its replicas, renumbered from 0, with a message for each value that another process
+// computes or reads. Replicas are divided in order, as evenly as possible. Names stay unchanged.
+// Every process must cut the same model, so that messages get the same numbers. Exchanges cannot
+// deadlock: each exchange waits only for nodes before it in the common graph. Throws an Error if
+// there are more processes than replicas.
 TrainingModel partition(const TrainingModel& whole, const ProcessShare& share);
 
 }  // namespace lockstep

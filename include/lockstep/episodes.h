@@ -18,15 +18,15 @@ class Environment {
  public:
   virtual ~Environment() = default;
 
-  // Begins an episode.
+  // Begins an episode in a random state.
   virtual void begin(PhiloxSequence& random) = 0;
   struct Moved {
     double reward = 0;
-    bool over = false;  // the episode has reached its end; a time limit does not count
+    bool over = false;  // the episode has reached its end; the time limit is the caller's
   };
-  // `action`: from 0 to EnvironmentKind::actions - 1.
+  // Takes one step. `action`: from 0 to EnvironmentKind::actions - 1.
   virtual Moved move(int64_t action) = 0;
-  // EnvironmentKind::observations values.
+  // Writes the EnvironmentKind::observations values of the present state.
   virtual void observe(std::span<float> values) const = 0;
 
   // The numbers that determine the rest of the episode: EnvironmentKind::states of them.
@@ -37,10 +37,10 @@ class Environment {
 struct EnvironmentKind {
   std::string name;
   int64_t observations = 0;  // values of one observation
-  int64_t actions = 0;
-  std::size_t states = 0;
-  int64_t time_limit = 0;  // the most steps of an episode
-  double most_return = 0;  // of an episode: the sum of its rewards
+  int64_t actions = 0;       // the number of actions to choose from
+  std::size_t states = 0;    // numbers of Environment::state()
+  int64_t time_limit = 0;    // the most steps of an episode
+  double most_return = 0;    // the largest possible return, the sum of an episode's rewards
   std::unique_ptr<Environment> (*make)() = nullptr;
 };
 
@@ -52,13 +52,13 @@ struct Episode {
   int64_t environment = 0;  // its number in the run
   int64_t steps = 0;
   double sum = 0;    // of its rewards: the return
-  bool cut = false;  // by the time limit
+  bool cut = false;  // true: ended by the time limit
 };
 
 struct EnvironmentsOptions {
   uint64_t seed = 1;
-  bool held_out = false;         // episodes that training does not see
-  int64_t first = 0, count = 1;  // these environments' numbers in the run
+  bool held_out = false;         // true: episodes that training does not see
+  int64_t first = 0, count = 1;  // numbers in the run: first to first + count - 1
 };
 
 // Many environments of one kind that step together. An environment whose episode ends begins the
@@ -73,7 +73,7 @@ class Environments {
   int64_t first() const { return options_.first; }
   int64_t count() const { return options_.count; }
 
-  // [count, values], now.
+  // The present observations [count, values]; valid until the next step.
   std::span<const float> observations() const { return observations_; }
 
   // The result of a step for one environment.
@@ -90,10 +90,12 @@ class Environments {
   // The episodes that the last step ended, in order of their environments.
   const std::vector<Episode>& ended() const { return ended_; }
 
+  // Environment::state() of the environment with this number in the run.
   std::vector<double> state(int64_t environment) const;
   // The state of all environments between two steps, a line for each.
   std::string text() const;
-  // Throws if `text` was not made by text(), or for other environments.
+  // Restores the state that text() returned. Throws if `text` has another form or is of other
+  // environments; some environments may then already be restored.
   void restore(const std::string& text);
 
  private:
@@ -120,7 +122,8 @@ struct Predicted {
   std::span<const float> values;             // [rows]: the return expected from here on
 };
 
-// Policy inference: rollouts call it; the owner of the network implements it.
+// Computes a policy's predictions. The owner of the network implements this interface; rollouts
+// call it.
 class Predictor {
  public:
   virtual ~Predictor() = default;
@@ -154,14 +157,15 @@ struct CollectorOptions {
   AdvantageOptions advantages = {};
 };
 
+// Plays rollouts with a policy.
 class Collector {
  public:
-  // Both must outlive the collector.
+  // `environments` and `policy` must outlive the collector.
   Collector(Environments& environments, Predictor& policy, const CollectorOptions& options);
 
-  // Continues from the environments' present states. Random draws depend on the seed, the
-  // environment's number and the step's number in the run, which begins at `number` * steps. The
-  // result is valid until the next call.
+  // Plays rollout `number` of the run from the environments' present states. Random draws depend on
+  // the seed, the environment's number and the step's number in the run, which begins at `number` *
+  // steps. The result is valid until the next call.
   const Rollout& collect(int64_t number);
 
  private:
@@ -183,12 +187,12 @@ class Collector {
 
 struct GreedyOptions {
   uint64_t seed = 1;
-  int64_t first = 0, count = 1;  // these episodes' numbers in the test
+  int64_t first = 0, count = 1;  // numbers in the test: first to first + count - 1
 };
 
 struct GreedyResult {
   std::vector<Episode> episodes;  // by number
-  // The states of the first episode, step by step.
+  // The states of the first episode (Environment::state()), step by step.
   std::vector<std::vector<double>> film;
 };
 

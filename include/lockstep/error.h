@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors and call sites. Lockstep rejects invalid use with an Error that says what is wrong, where,
-// the offending values and the remedy. The command line prints the text and exits with 2.
+// Errors and call sites. Lockstep rejects invalid use with an Error that names the mistake, its
+// place, the offending values and the remedy. The command line prints the text and exits with 2.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,7 @@ struct Phrase {
   const ErrorSubject& subject() const { return about; }
 };
 
+// True for a part of a text that becomes part of the error's subject.
 template <class Part>
 concept HasSubject = requires(const Part& part, ErrorSubject& all) {
   all.add(part.subject());
@@ -141,17 +142,20 @@ template <class Kind, class... Parts>
     throw Kind(join(parts...));
 }
 
+// Throws an Error with the parts joined as its text.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   fail_as<Error>(parts...);
 }
 
+// Throws Unsupported unless `holds`.
 template <class... Parts>
 void supported(bool holds, const Parts&... parts) {
   if (!holds) fail_as<Unsupported>(parts...);
 }
 
-// Throws an error of the kind of `error` with another text. The subject of `error` is added.
+// Throws an error with another text: Unsupported if `error` is Unsupported, else Error. Adds the
+// subject of `error`.
 template <class... Parts>
 [[noreturn]] void rethrow_as(const std::exception& error, const Parts&... parts) {
   ErrorSubject subject = subject_of(parts...);
@@ -160,7 +164,8 @@ template <class... Parts>
   throw Error(join(parts...), subject);
 }
 
-// Builds the text only on failure, because steps and loops call it: pass the shape, not its text.
+// Throws an Error unless `holds`. Builds the text only then, because steps and loops call check():
+// pass the shape, not its text.
 template <class... Parts>
 void check(bool holds, const Parts&... parts) {
   if (!holds) fail(parts...);
@@ -168,7 +173,7 @@ void check(bool holds, const Parts&... parts) {
 
 // The line of user code that adds a node. std::source_location is missing in clang 14.
 struct Where {
-  const char* file = "";
+  const char* file = "";  // not owned; usually a string literal
   int line = 0;
 
   static Where here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {

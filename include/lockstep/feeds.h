@@ -17,12 +17,12 @@ namespace lockstep {
 struct Rows {
   int64_t first = 0, count = 0;
 };
-// A view of some rows of a tensor.
+// A view of some rows of a row-major tensor. The tensor's memory must outlive the view.
 Tensor rows_from(const Tensor& tensor, const Rows& rows);
 // The rows of share number `share`. Shares are consecutive and differ by at most one row.
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares);
 
-// How a batch is divided: over replicas, and over the parts that each replica computes in sequence.
+// The division of a batch over replicas, and over the parts that each replica computes in sequence.
 struct BatchShares {
   int64_t batch = 0, replicas = 1, parts = 1;
 
@@ -43,13 +43,14 @@ struct WholeRun {
 class Feeds {
  public:
   explicit Feeds(const TrainingModel& model,
-                 const WholeRun& whole = {});  // `model` must outlive it
+                 const WholeRun& whole = {});  // `model` must outlive the feeds
   Feeds(const Feeds&) = delete;
 
   // Sets the rows of all replicas of this process, one replica's after the other's. The step reads
-  // them in place. If the input declares no number of rows, its rows are the batch's. For any other
-  // input every share gets the whole tensor, or an equal part if the tensor holds the declared rows
-  // once for each share.
+  // them in place, so their memory must stay valid until the last step that reads them. If the
+  // input declares no number of rows, its rows are the batch's. For any other input every share
+  // gets the whole tensor, or an equal part if the tensor holds the declared rows once for each
+  // share. Throws for an unknown name, a wrong type or shape, and a batch that cannot be divided.
   void set(std::string_view name, const Tensor& rows);
   // Sets every input of this role: the rate or a correction. Loss weights follow from the rows.
   void set(Role role, float value);
@@ -57,8 +58,9 @@ class Feeds {
   // Each replica's share of the whole run's batch.
   std::span<const float> shares() const { return shares_of_batch_; }
 
-  // In the order of Session::step(). Throws naming inputs that were never set. Inputs keep their
-  // values from step to step; rows are set at most once between two steps.
+  // The tensors to run a step with, in the order of Session::step(). Throws naming inputs that were
+  // never set. Inputs keep their values from step to step. Between two calls the rows of an input
+  // may be set once.
   std::span<const Tensor> tensors();
 
  private:
@@ -85,7 +87,7 @@ class Feeds {
   std::vector<Tensor> tensors_;       // input by input, replicas inside
   std::deque<float> numbers_;         // storage that tensors_ point to
   std::vector<float> shares_of_batch_;
-  int64_t batch_ = -1;  // rows of the inputs that were shared out
+  int64_t batch_ = -1;  // rows of the last batch that was divided; -1: none yet
 };
 
 }  // namespace lockstep

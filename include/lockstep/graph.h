@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph: an ONNX graph that is built node by node and always valid: single assignment, operands
-// before users, every node checked and its shapes inferred when it is added. Beside the nodes it
-// keeps the producer and the users of each value.
+// before users, every node checked and its shapes inferred when it is added. Also keeps the
+// producer and the users of each value.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ namespace lockstep {
 
 inline constexpr int kEveryReplica = -1;
 
-// A read-only view of one node; valid until the graph's nodes are reordered or removed.
+// A read-only view of one node. Valid until the graph is moved or destroyed, or its nodes are
+// reordered or removed.
 class Node {
  public:
   Node(const Graph& graph, int index) : graph_(&graph), index_(index) {}
@@ -54,7 +55,8 @@ struct NodeSpec {
   std::vector<Value> inputs = {};
   Attributes attributes = {};
   int outputs = 1;
-  std::vector<std::string> output_names = {};  // default: the node's name, then name_1, ...
+  // By default the node's name, then name_1, ...; "" omits an optional output.
+  std::vector<std::string> output_names = {};
 };
 
 class Graph {
@@ -69,9 +71,12 @@ class Graph {
   const OpSet& ops() const;
   const std::string& name() const;
 
-  // -- building. `origin`: the line that declares it.
+  // -- building
+  // Adds an input, under the current scope. Throws if the name is taken. `origin`: the line that
+  // declares the input.
   Value input(const std::string& name, const TensorType& type, const std::string& origin = "");
-  // A constant with known contents (an ONNX initializer).
+  // Adds a constant with known contents (an ONNX initializer), under the current scope. A name that
+  // is taken gets a suffix.
   Value constant(const std::string& name, Literal literal);
   // Adds a node named after site.name (or its operator), under the current scope and replica.
   // Throws naming node, operator and shapes if the node is invalid.
@@ -86,7 +91,8 @@ class Graph {
     std::vector<std::string> outputs;  // "" for an omitted output
   };
   Node take(const Node& node, const std::vector<Value>& inputs, const Names& names);
-  void reserve(std::size_t nodes, std::size_t values);  // total numbers
+  // Reserves memory for these total numbers of nodes and values.
+  void reserve(std::size_t nodes, std::size_t values);
   // Adds a constant of another graph under another name; the bytes are shared.
   Value take_constant(const Graph& from, Value constant, const std::string& name);
   // Adds a node as add() does and returns its first output.
@@ -94,7 +100,7 @@ class Graph {
   void output(Value value);  // declares a graph output; repeating it has no effect
   void rename(Value value, const std::string& name);
 
-  // -- scopes: name prefixes, and the replica of new nodes
+  // -- scopes: name prefixes, and the replica of new nodes (NameScope, ReplicaScope)
   std::string scoped(std::string_view name) const;  // scope/name
   const std::string& scope() const;
   void set_scope(std::string scope);
@@ -130,10 +136,12 @@ class Graph {
 
   // -- passes
   void reorder(const std::vector<int>& order);  // throws unless it is a valid order of all nodes
-  // Drops all other nodes, and unused constants. Returns each old value's new number; `none` if it
-  // was dropped.
+  // Keeps the nodes marked true, and drops all others and unused constants. Returns each old
+  // value's new handle, by old id; `none` if the value was dropped. Throws if a kept node loses an
+  // operand.
   std::vector<Value> keep(const std::vector<bool>& nodes);
-  void fold(Value value, Literal literal);  // makes the value a constant; prune() drops its node
+  // Makes the value a constant. Its node stays until keep() drops it.
+  void fold(Value value, Literal literal);
   // For attributes that do not affect shapes.
   void set_attribute(int node, const std::string& name, const AttributeValue& value);
   void drop_attribute(int node, const std::string& name);

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// A byte becomes byte * scale - shift, by channel.
+// The normalisation of images fed as bytes: byte * scale - shift, by channel.
 struct ByteScale {
   std::vector<float> scale, shift;
 };
@@ -22,26 +22,27 @@ struct ByteScale {
 struct ImportedOptions {
   // Initializers that become parameters (see trainable_initializers()). Others stay constants.
   std::set<std::string> trainable;
-  // Parameters to initialise anew, perhaps with another shape, by name.
+  // A parameter to initialise anew, perhaps with another shape.
   struct NewParam {
     Dims dims;
     Initializer initializer;
   };
-  std::map<std::string, NewParam> renewed;
+  std::map<std::string, NewParam> renewed;  // by name
   // Inputs of float32 that are fed as bytes, by name.
   std::map<std::string, ByteScale> bytes;
   // Also trains batch norms with training_mode 0, because some exporters write no other mode.
   bool train_batch_norm = false;
 };
 
-// Float initializers that get a gradient from `loss`, a value (or scores) of the file's graph,
-// except running statistics, constants that normalise an input of bytes, and names that match a
-// `frozen` pattern (* and ?).
+// The float32 initializers that get a gradient from `loss`, a value of the file's graph, such as a
+// loss or scores. Leaves out running statistics, constants that normalise an input of bytes, and
+// names that match a `frozen` pattern (* and ?). Throws for a pattern that matches no initializer.
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen);
 
-// The whole file as a model: its inputs, loss and outputs. Without a loss ("") the model is for the
-// forward pass alone, and has the outputs in training, too.
+// The whole file as a model: its inputs, loss and outputs. `loss`: a scalar value of the file's
+// graph. Without a loss ("") the model is for the forward pass alone, and has the outputs in
+// training, too.
 ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::string& loss,
                        const ImportedOptions& options);
 

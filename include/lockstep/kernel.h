@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator's kernels. *Prepare* (a factory) gets a node with concrete shapes, chooses the
-// algorithm and states the workspace that it needs. *Run* is called many times on bound pointers:
-// it never allocates, never sees a name, never reads the graph.
+// An operator's kernels. A factory (Candidate::prepare) gets a node with concrete shapes, chooses
+// the algorithm and returns a Kernel that states its workspace. Kernel::run is called many times on
+// bound pointers: it never allocates, never sees a name, never reads the graph.
 #pragma once
 
 #include <functional>
@@ -32,14 +32,15 @@ struct RunContext {
 // An invalid operand reported by a kernel on a device, such as a label out of range. The host reads
 // the fault after the run.
 struct Fault {
-  int64_t raised = 0;
-  int64_t value = 0, place = 0;  // see Kernel::explain
+  int64_t raised = 0;            // 1: the fault has happened
+  int64_t value = 0, place = 0;  // set by the kernel, for its explain()
 };
 
+// The arguments of a run. They are valid during the run only.
 struct KernelArgs {
   std::span<const Tensor> in;  // data is null for an omitted operand
   std::span<const Tensor> out;
-  std::byte* workspace;
+  std::byte* workspace;       // Kernel::workspace_bytes() bytes
   const RunContext& context;  // at the same address in every run of an executor
   // Asynchronous devices only: the queue for the kernel's work, and the context in device memory.
   // Recorded work must read the step from device memory, because recorded values are fixed.
@@ -51,6 +52,7 @@ struct KernelArgs {
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Computes the results. On a device with queues, enqueues the work and returns.
   virtual void run(const KernelArgs& args) = 0;
   // For collectives on devices with queues: called after all parts have run.
   virtual void conclude(const KernelArgs&) {}
@@ -60,12 +62,13 @@ class Kernel {
   virtual std::size_t reordered_bytes() const { return 0; }
   // The error text of a fault that a run has raised.
   virtual std::string explain(const Fault&) const { return ""; }
-  // The reason why its run cannot be recorded and replayed; "" if it can.
+  // The reason why a run cannot be recorded and replayed; "" if it can.
   virtual std::string not_recordable() const { return ""; }
   // The algorithm chosen, for the text of a plan.
   virtual std::string describe() const { return ""; }
 };
 
+// The arguments of a factory: a node, its operands and results, and the place where it runs.
 struct KernelRequest {
   const Node& node;
   std::vector<TensorDesc> in = {};
@@ -75,7 +78,7 @@ struct KernelRequest {
   int part = 0;  // collectives: this worker's part
   int parts = 1;
   Comm* comm = nullptr;                      // to other processes; null for a single process
-  Device device = {};                        // the device it will run on
+  Device device = {};                        // the device that runs the kernel
   std::vector<Device> part_devices = {};     // collectives: the device of each part
   std::vector<Device> operand_devices = {};  // the device that holds each operand, then each result
   // True if matrix products may round float32 operands to a 10-bit mantissa (TF32) and accumulate
@@ -113,6 +116,7 @@ class FunctionKernel final : public Kernel {
   ExplainFault explain_;
 };
 
+// Makes a kernel of a function. `workspace`: bytes.
 template <class Run>
 std::unique_ptr<Kernel> make_kernel(Run run, std::string description = "",
                                     std::size_t workspace = 0, ExplainFault explain = nullptr) {
@@ -120,8 +124,8 @@ std::unique_ptr<Kernel> make_kernel(Run run, std::string description = "",
                                                std::move(explain));
 }
 
-// ---- Selection. For every operator a table lists candidates, best first. A candidate refuses by
-// types, ranks and counts of the request; its `prepare` throws Unsupported for anything found
+// ---- Selection. For every operator a table lists candidates, best first. `refuses` rejects a
+// request by its types, ranks and counts; `prepare` throws Unsupported for a reason that is found
 // later, such as a missing engine for a shape. In both cases the reason is kept and the next
 // candidate is tried.
 
@@ -186,8 +190,9 @@ struct Rewrites {
 // The kernels of one kind of device.
 class KernelTable {
  public:
-  // `accelerator` is null if kernels use host memory. Throws for an entry whose operator is not in
-  // `ops`, and for two entries of one name.
+  // `accelerator` is null if kernels use host memory, and must outlive the table. Throws for an
+  // entry whose operator is not in `ops`, for two entries of one operator, and for an entry without
+  // candidates or with two candidates of one name.
   KernelTable(DeviceKind kind, const OpSet& ops, std::vector<KernelEntry> entries,
               Accelerator* accelerator = nullptr, Rewrites rewrites = {});
 
@@ -196,8 +201,8 @@ class KernelTable {
   const Rewrites& rewrites() const { return rewrites_; }
   bool has(const std::string& domain, const std::string& type) const;
 
-  // The first candidate that accepts the request. If none does, throws Unsupported with all
-  // reasons.
+  // Returns the kernel of the first candidate that accepts the request. If none does, throws
+  // Unsupported with all reasons.
   ChosenKernel choose(const KernelRequest& request) const;
   // The layouts that the chosen candidate prefers. Row-major if another candidate would be chosen
   // with the preferred layouts, because it may not support them.
@@ -213,7 +218,7 @@ class KernelTable {
   std::unordered_map<std::string, std::vector<Candidate>> entries_;
 };
 
-// The table for a device; throws if this build has none.
+// The table for a device's kind. Throws if there is none, because this build lacks the kind.
 const KernelTable& table_for(const std::vector<KernelTable>& tables, Device device);
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minibatches of named tensors: where they come from (MinibatchSource), and a Loader that reads
-// them ahead. A minibatch is made item by item, so that several threads can share the work.
+// Minibatches of named tensors: a MinibatchSource makes them, and a Loader reads them ahead. A
+// minibatch is made item by item, so that several threads can share the work.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,16 @@ class MinibatchSource {
  public:
   virtual ~MinibatchSource() = default;
 
-  // Every step has one of a few forms, which differ in shapes alone. All functions are thread-safe.
+  // All functions must be thread-safe.
+
+  // Every step has one of these forms, which differ in shapes alone.
   virtual const std::vector<MinibatchForm>& forms() const = 0;
+  // The index of the step's form in forms().
   virtual std::size_t form(int64_t step) const = 0;
-  // The number of items of a step, such as its images.
+  // The number of items of every step, such as its images.
   virtual int64_t items() const = 0;
-  // Writes the item's rows into the step's tensors, in the order of its form. Different items may
-  // be written at the same time.
+  // Writes the item's rows into the step's tensors, in the order of its form. Several threads may
+  // write different items at the same time.
   virtual void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const = 0;
 };
 
@@ -40,7 +43,8 @@ class MinibatchSource {
 // the number of threads or on which thread reads an item.
 class Loader {
  public:
-  // `source` must outlive the loader.
+  // Starts the threads, at least one. Throws if they cannot be started. `source` must outlive the
+  // loader.
   Loader(const MinibatchSource& source, int threads);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -51,7 +55,7 @@ class Loader {
   std::span<const Tensor> get(int64_t step);
   // True if `step` follows the step of the last get(), and get() would return without waiting.
   bool is_ready(int64_t step);
-  // The number of whole minibatches that were read after the one of the last get().
+  // The number of whole minibatches that are read and waiting for the next calls of get().
   int64_t queue();
 
  private:

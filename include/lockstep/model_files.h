@@ -19,28 +19,32 @@ struct LoadedModel {
   StateValues values = {};   // empty unless `initialised`
   bool initialised = false;  // true if the file holds the state's values, false if only shapes
   std::vector<std::string> initializers = {};  // of the inference graph, by their names in the file
-  std::string warning = "";                    // a warning, for training
+  std::string warning = "";  // a warning for users who train the network; "": none
 };
 
 struct SaveOptions {
-  const StateValues* values = nullptr;  // null: zeros, to be initialised after loading
-  std::size_t inline_limit = 1 << 20;   // larger states, in bytes, go to a file beside the model
+  // The state's values; not owned. null: zeros, to be initialised after loading.
+  const StateValues* values = nullptr;
+  // If all states together have more bytes, they go to `<path>.data`.
+  std::size_t inline_limit = 1 << 20;
 };
+// Writes the model. On failure existing files stay as they were.
 void save_model(const TrainingModel& model, const std::string& path,
                 const SaveOptions& options = {});
 
 // Reads any ONNX model. Models of opsets before 17 are converted if their operators changed since;
 // operators of newer opsets are rewritten. A model without training_info has only an inference
-// graph with constant initializers. Throws naming the file and the error; all operators missing
-// from `ops` are listed at once.
+// graph with constant initializers. Throws an Error naming the file and the mistake; all operators
+// missing from `ops` are listed at once. `ops` must outlive the result.
 LoadedModel load_model(const OpSet& ops, const std::string& path);
 
-// A single tensor, in the format of ONNX's test data (.pb).
+// Reads a single tensor, in the format of ONNX's test data (.pb). Throws an Error naming the file.
 Literal load_tensor(const std::string& path);
 
 // The inference graph with its state as constants under the states' names, without a replica's
-// scope: a model that needs only its inputs. `values`: by state name; throws for a value that is
-// missing or of another shape. Metadata is kept, except the number of auxiliary devices.
+// scope: a model that needs only its inputs. `values`: by the state's name without scope. Throws
+// for a value that is missing or of another type or shape. Metadata is kept, except the number of
+// auxiliary devices.
 TrainingModel with_trained_values(const TrainingModel& model, const StateValues& values);
 
 }  // namespace lockstep

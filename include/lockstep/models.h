@@ -21,11 +21,12 @@ struct ImageShape {
 
 struct ClassifierOptions {
   ImageShape image;
-  std::optional<ByteScale> bytes = {};  // set: images are fed as bytes, and normalised by it
+  std::optional<ByteScale> bytes = {};  // if set, images are fed as bytes and normalised by it
   int64_t classes = 10;
   std::vector<int64_t> hidden = {256, 128};  // mlp only: width of each hidden layer
-  bool stride_in_1x1 = false;   // resnets with bottlenecks: the convolution in which a block halves
-                                // the image
+  // resnets with bottlenecks: the convolution in which a block halves the image. true: the first
+  // 1x1; false: the 3x3.
+  bool stride_in_1x1 = false;
   bool zero_init_gamma = true;  // resnets: blocks start as the identity
 };
 
@@ -61,11 +62,12 @@ struct LanguageOptions {
 // [N, length]; a label of -1 does not count. Prediction: inputs `data` [N, T] of any length and the
 // states that each layer continues from, zeros at first: `h1` and, for an LSTM, `c1`, [1, N,
 // hidden]; outputs `prob` [N, T, characters] and `h1_last`, `c1_last`, .. Names: char_lstm,
-// char_gru, char_rnn; throws with the nearest one.
+// char_gru, char_rnn; throws for any other name, with the nearest one.
 ModelFn language_model(const std::string& name, const LanguageOptions& options);
 std::vector<std::string> language_model_names();
 
-// By the names of `lockstep build`; throws with the nearest name.
+// The model of one of model_names(), as in `lockstep build`; throws for any other name, with the
+// nearest one.
 ModelFn model_named(const std::string& name, const ClassifierOptions& options);
 // The published options: 28 x 28 digits for the small networks, ImageNet for the others.
 ClassifierOptions published_options(const std::string& name);
@@ -73,7 +75,7 @@ std::vector<std::string> model_names();
 
 // ---- networks that choose actions and predict returns
 
-inline constexpr const char* kObservation = "observation";  // its input
+inline constexpr const char* kObservation = "observation";  // the name of the input
 
 struct ActorCriticOptions {
   int64_t observations = 4;  // values of one observation

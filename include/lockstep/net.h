@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Net: the interface for model functions. A model function is written once, for one device, and
-// called twice: for training and for prediction.
+// Net: the network that a model function describes. A model function is written once, for one
+// device, and called twice: for training and for prediction.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,11 @@ using Initializer =
     std::function<Value(Graph& init, const Dims& dims, int stream, const Site& site)>;
 
 Initializer constant(float value);
-Initializer given(Literal value);  // the value from a file
+Initializer given(Literal value);  // this value, such as one from a file
 Initializer gaussian(float deviation, float mean = 0);
 Initializer uniform(float low, float high);
 // Weights are [outputs, inputs, kernel..]. fan_in = inputs * kernel, fan_out = outputs * kernel.
+// The weight needs two dimensions or more.
 Initializer msra();    // gaussian, deviation sqrt(2 / fan_out), as Caffe2's MSRAFill
 Initializer glorot();  // uniform within +-sqrt(6 / (fan_in + fan_out)), as Keras
 Initializer xavier();  // uniform within +-sqrt(3 / fan_in), as Caffe2's XavierFill
@@ -63,11 +64,12 @@ class Net {
     StateKind kind;
     Initializer initializer;
     Dims dims;
-    std::string origin;  // the line that declares it
+    std::string origin;  // the line that declares the parameter
     bool fixed = false;  // never trained
-    Value next = none;
+    Value next = none;   // the value after a step, set by Net::next()
   };
 
+  // `graph` must outlive the net.
   Net(Graph& graph, Mode mode) : graph(graph), mode(mode) {}
 
   Graph& graph;
@@ -76,20 +78,25 @@ class Net {
   bool fixed = false;               // parameters declared from here on are never trained
   bool training() const { return mode == Mode::train; }
 
-  // An input fed at every step: the replica's share of a batch.
+  // Names are under the graph's scope. Declaring a name twice is an error.
+
+  // Declares an input fed at every step: the replica's share of a batch.
   Value input(std::string_view name, const TensorType& type, const Where& where = Where::here());
-  // A parameter. Repeating a name is an error; to share a parameter, keep its Value.
+  // Declares a float32 parameter. To share a parameter between layers, keep its Value.
   Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
               StateKind kind = StateKind::weight, const Where& where = Where::here());
-  // The state takes this value after a step, without an optimiser, as running statistics do. No
-  // effect in prediction.
+  // Sets the value of a `computed` state after a step, as running statistics need it; no optimiser
+  // updates the state. No effect in prediction.
   void next(Value state, Value value);
+  // Declares a scalar loss. The step minimises the sum of all losses.
   void loss(std::string_view name, Value value);
-  // A loss averaged over `count` items on this replica (over 1 if count is 0), such as the valid
-  // elements of padded sequences. `count`: a float scalar. The batch's loss is the mean over the
-  // items of all replicas and micro-batches, however the batch is divided.
+  // Declares a loss averaged over `count` items on this replica (over 1 if count is 0), such as the
+  // valid elements of padded sequences. `count`: a float scalar. The batch's loss is the mean over
+  // the items of all replicas and micro-batches, however the batch is divided.
   void loss(std::string_view name, Value value, Value count);
+  // Declares a scalar that is reported with the losses: its mean over the batch.
   void metric(std::string_view name, Value value);
+  // Declares a result of prediction.
   void output(std::string_view name, Value value);
 
   const std::vector<Named>& inputs() const { return inputs_; }

@@ -36,7 +36,7 @@ struct Inference {
   std::string_view op;
   std::vector<const TensorType*> inputs;  // null for an omitted optional input
   std::vector<const Literal*> constants;  // contents of an input where known, else null
-  std::vector<const Shape*> contents;     // of an integer vector or scalar, symbols included
+  std::vector<const Shape*> contents;     // of an integer vector or scalar, with symbols, else null
   AttributeReader attributes;
   std::vector<TensorType> outputs;
   const Signature* signature = nullptr;  // of an operator that ONNX does not define
@@ -44,7 +44,7 @@ struct Inference {
   const TensorType& input(std::size_t i) const;  // throws if it is omitted
   // Throws unless all inputs have known ranks.
   void require_ranked() const;
-  // "its input 1, y"; without its name if ONNX defines it.
+  // "its input 1, y", for errors; without the name if ONNX defines the operator.
   std::string name_of(std::size_t i) const;
 };
 using ShapeLaw = void (*)(Inference&);
@@ -84,18 +84,18 @@ inline constexpr const char* kOnlyPlanned = "only plans have it";
 enum class Differentiable {
   yes,   // by `gradient`
   zero,  // no gradient flows to any input (comparisons, shapes, StopGradient)
-  no,    // an error if one is needed
+  no,    // an error if a gradient is needed
 };
 
-// Output `output` may live in the memory of input `input` if that is its last use.
+// Output `output` may use the memory of input `input` if the node is the input's last user.
 struct MayAlias {
   int output;
   int input;
 };
 
-// Decides if a node uses 16-bit floats instead of float32 in a step of mixed precision.
+// When a node uses 16-bit floats instead of float32 in a step of mixed precision.
 enum class Narrow {
-  never,    // sums of many terms, small differences, work done once a step
+  never,    // sums of many terms, small differences, operators that run once a step
   follows,  // if all its operands are 16-bit anyway
   always,   // expensive operators, for which devices have fast 16-bit units
 };
@@ -108,7 +108,7 @@ enum class Arity { single, optional, variadic };
 
 struct Formal {
   std::string name;
-  // T: any number, the same type for all T; U: another type; I: int32 or int64; R: any real number;
+  // T: any number, the same type for all T; U: another type; I: int32 or int64; R: any float;
   // B: bool
   std::string type = "T";
   Arity arity = Arity::single;
@@ -134,8 +134,8 @@ struct Signature {
 struct Op {
   std::string type;
   std::string domain;  // "": ONNX's
-  // For operators that ONNX does not define: the schema, and the node in ONNX's operators or the
-  // reason why there is no such body.
+  // For operators that ONNX does not define: the operator as a body of ONNX's operators, or the
+  // reason why there is no body; and the schema.
   BodyRule body = nullptr;
   const char* no_body = nullptr;
   std::optional<Signature> signature{};
@@ -144,13 +144,13 @@ struct Op {
   Differentiable differentiable = Differentiable::no;
   GradientRule gradient = nullptr;
   std::vector<MayAlias> may_alias{};
-  bool alias_in_pairs = false;  // output i may live in the memory of input i, for every i
+  bool alias_in_pairs = false;  // output i may use the memory of input i, for every i
   bool view = false;            // output 0 has the bytes of input 0; only the shape differs
   bool copies = false;          // output 0 is input 0, on another replica
   bool collective = false;      // runs on every replica that holds one of its values
   bool takes_first = false;     // a collective with one operand, replica 0's
   bool random = false;          // runs differ: never folded, never shared
-  bool draws = false;           // draws random numbers in every step, from a stream of this node
+  bool draws = false;           // draws random numbers in every step, from the node's stream
   // With `draws`: an operand numbers the examples. The numbers drawn for an example do not depend
   // on the replica or the part of the batch that holds the example.
   bool draws_by_example = false;
@@ -166,12 +166,14 @@ struct Op {
 class OpSet {
  public:
   OpSet() = default;
-  // Throws for two records of one name. Registers the schemas of operators that ONNX does not
-  // define with libonnx.
+  // Throws for two records of one operator, and unless each operator of kOwnDomain has either a
+  // body or no_body. Registers the schemas of operators that ONNX does not define with libonnx.
   explicit OpSet(std::vector<Op> ops);
 
+  // Null for an unknown operator. The result is valid while the set is.
   const Op* find(std::string_view domain, std::string_view type) const;
-  // Throws for an unknown operator, with the nearest name. `used_by`: for the error.
+  // As find(), but throws for an unknown operator, with the nearest name. `used_by`: the node, for
+  // the error.
   const Op* named(std::string_view domain, std::string_view type, std::string_view used_by) const;
   const std::vector<Op>& ops() const { return ops_; }
 

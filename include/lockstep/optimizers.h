@@ -13,8 +13,9 @@
 namespace lockstep {
 
 // ---- an optimiser as a value: its feeds, its slots for each parameter, and the update that makes
-// a new parameter of a gradient. Decay and rate factors of parameter classes (ParamRules in
-// data_parallel.h), replicas and sums are applied outside of it, unless it takes the decay itself.
+// a new parameter of a gradient. The step applies the decay and rate factors of parameter classes
+// (ParamRules in data_parallel.h) and sums gradients over replicas before the update. An optimiser
+// may apply the decay itself (takes_decay).
 
 // A number fed to every replica at each step.
 struct OptimizerFeed {
@@ -27,7 +28,7 @@ struct OptimizerFeed {
 struct OptimizerSlot {
   std::string name;
   float first = 0;  // initial value of each element
-  // True: every replica has a different value, and checkpoints store all of them.
+  // true: every replica has a different value, and checkpoints store all of them.
   bool differs_by_replica = false;
 };
 
@@ -40,8 +41,8 @@ struct ParamUpdate {
   // The number of the update, from 1, if Optimizer::counts. Skipped steps do not count.
   Value number = none;
   float decay = 0;  // of the parameter's class, if Optimizer::takes_decay
-  // `none`, or int64: if not negative, the step is skipped. Parameter and slots then keep their
-  // values, except for a slot's correction by a fed number.
+  // `none`, or an int64 scalar: if not negative, the step is skipped. Parameter and slots then keep
+  // their values, except that a fed number may correct a slot.
   Value unless = none;
 };
 struct UpdatedParam {
@@ -51,19 +52,19 @@ struct UpdatedParam {
 
 struct Optimizer {
   using Update = std::function<UpdatedParam(Graph& graph, const ParamUpdate& update)>;
-  // There is no default optimiser: `{}` is none.
+  // Explicit, so that `{}` is not an optimiser.
   explicit Optimizer(Update update) : update(std::move(update)) {}
 
   std::vector<OptimizerFeed> feeds;
   std::vector<OptimizerSlot> slots;
   bool counts = false;  // needs the number of each update, kept in one more state
-  // True: the optimiser applies the decay. False: decay * parameter is already part of the
+  // true: the optimiser applies the decay. false: decay * parameter is already part of the
   // gradient.
   bool takes_decay = false;
   Update update;
 };
 
-// ---- optimisers; each converts to an Optimizer, and throws then for a value out of range
+// ---- optimisers. Each converts to an Optimizer; the conversion throws for a value out of range.
 
 // v = momentum * v + rate * gradient, param -= v. The momentum includes the rate. With
 // `correct_momentum`, replicas are fed a factor for the old momentum when the rate jumps
@@ -99,8 +100,8 @@ struct AdamW {
   operator Optimizer() const;  // NOLINT
 };
 
-// As torch.optim.RMSprop. The momentum does not include the rate, so nothing is corrected when the
-// rate jumps.
+// As torch.optim.RMSprop. The momentum does not include the rate, so it needs no correction when
+// the rate jumps.
 struct RmsProp {
   float alpha = 0.99F, momentum = 0;
   float epsilon = 1e-8F;
@@ -132,18 +133,21 @@ struct Lars {
   operator Optimizer() const;  // NOLINT
 };
 
-// ---- the learning rate as a pure function of the iteration, with Detectron's policies and warm-up
+// ---- the learning rate as a pure function of the iteration, from 0, with Detectron's policies and
+// warm-up
 
 struct LrSchedule {
   std::string policy = "step";  // step, steps_with_decay, steps_with_lrs, cosine_decay, exp_decay
   double base_lr = 0.001;
+  // step, steps_with_decay: the factor of a decay. exp_decay: the ratio of the last rate to
+  // base_lr.
   double gamma = 0.1;
-  int64_t step_size = 30000;        // step
+  int64_t step_size = 30000;        // step: iterations between two decays
   std::vector<int64_t> steps = {};  // steps_with_*: first iterations of the intervals, from 0
   std::vector<double> lrs = {};     // steps_with_lrs: one rate per interval
   int64_t max_iter = 40000;
-  int64_t warm_up_iters = 0;
-  double warm_up_factor = 1.0 / 3;
+  int64_t warm_up_iters = 0;              // 0: no warm-up
+  double warm_up_factor = 1.0 / 3;        // of the rate of iteration 0
   std::string warm_up_method = "linear";  // linear, constant
   // Scales the momentum with the rate if the rate changes by more than the threshold between two
   // iterations.
@@ -153,17 +157,19 @@ struct LrSchedule {
 
 std::vector<std::string> lr_policies();
 
-// Throws naming the invalid field.
+// Throws an Error naming an invalid field.
 void validate(const LrSchedule& schedule);
 
+// `schedule` must be valid.
 float learning_rate(const LrSchedule& schedule, int64_t iteration);
 
 // Detectron's ratio: the larger of this iteration's and the last one's rate over the smaller, which
 // counts as at least 1e-10. 1 at iteration 0.
 double rate_change(const LrSchedule& schedule, int64_t iteration);
 
-// The momentum's factor before this iteration: new rate / old rate after a jump, else 1. The
-// momentum includes the rate at which it was accumulated; Detectron corrects it this way.
+// The momentum's factor before this iteration: new rate / old rate after a jump
+// (scale_momentum_threshold), else 1. The momentum includes the rate at which it was accumulated;
+// Detectron corrects it this way.
 float momentum_correction(const LrSchedule& schedule, int64_t iteration);
 
 }  // namespace lockstep

@@ -39,25 +39,27 @@ class DeviceLinks {
   virtual void abort() = 0;
 };
 
+// This process's connections to the other processes of the run (join_world()).
 class Comm {
  public:
   virtual ~Comm() = default;
   virtual int rank() const = 0;
-  virtual int size() const = 0;
-  virtual int size_here() const = 0;  // processes on this host, sharing its cores
+  virtual int size() const = 0;       // the number of processes of the run
+  virtual int size_here() const = 0;  // of the processes on this host, which share its cores
 
-  // Repeated calls return the same transfer. `what` describes the message in error texts.
+  // The transfer of message `number` to or from `peer`, a rank. Repeated calls return the same
+  // transfer, which the Comm owns. `what` describes the message in error texts.
   virtual Transfer& sending(int peer, uint64_t number, const std::string& what) = 0;
   virtual Transfer& receiving(int peer, uint64_t number, const std::string& what) = 0;
 
   // Sets the step of the run that the following messages belong to.
   virtual void at_step(uint64_t step) = 0;
-  // Polls `done` until it is true, for exchanges between devices. Rethrows its exception, or the
-  // run's failure, as Transfer::wait does.
+  // Polls `done` until it returns true, for exchanges between devices. Throws the exception of
+  // `done`, or an Error if the run fails in the meantime, as Transfer::wait does.
   virtual void wait_until(const std::function<bool()>& done, const std::string& what) = 0;
   // A key-value store of small texts, visible to all processes.
   virtual class Store& store() = 0;
-  // Ends the other processes with this text, the reason why this process ends.
+  // Makes the other processes fail with this text: the reason why this process ends.
   virtual void give_up(const std::string& why) = 0;
 
   std::unique_ptr<DeviceLinks> device_links;
@@ -73,7 +75,8 @@ struct World {
   std::string address;  // this host's, as others reach it; "": detected
   // The timeout for the others to join, and for any one message.
   std::chrono::milliseconds patience{60'000};
-  void (*say)(const std::string& line) = nullptr;  // reports where rank 0 listens, if at a port
+  // If set, called on rank 0 with the address of the store, if the store listens at a port.
+  void (*say)(const std::string& line) = nullptr;
 };
 
 // The world according to torchrun, `lockstep launch`, Open MPI, MPICH or Slurm; a single process
@@ -82,8 +85,8 @@ struct World {
 // invalid variable.
 World world_of_environment();
 
-// Joins, waits for all others and connects to them; null for a single process. Throws naming the
-// ranks that are missing, or the rank that is already taken.
+// Joins the run, waits for all other processes and connects to them; null for a single process.
+// Throws an Error naming the ranks that are missing, or the rank that is already taken.
 std::unique_ptr<Comm> join_world(const World& world);
 
 }  // namespace lockstep

@@ -53,13 +53,14 @@ class PhiloxSequence {
     }
     return block_[used_++];
   }
+  // In the open interval (0, 1).
   double uniform() { return uniform_of(bits()); }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   double normal() {
     uint32_t a = bits();
     return normal_of(a, bits())[0];
   }
-  // In [0, count).
+  // In [0, count), for count up to 2^32.
   int64_t below(int64_t count) {
     return static_cast<int64_t>((static_cast<unsigned __int128>(bits()) * count) >> 32);
   }

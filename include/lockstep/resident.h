@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch that stays on the devices while many steps take their minibatches from it, as in
+// A batch that stays on the devices while many steps slice their minibatches from it, as in
 // load_data of Ray's LocalSyncParallelOptimizer. The rows of a batch are the rows of sequences of
 // equal length, one sequence after the other; an input of states has one row for each sequence. The
-// model is built with DataParallelOptions::resident.
+// model must be built with DataParallelOptions::resident.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace lockstep {
 
+// The division of a loaded batch over replicas and minibatches.
 struct ResidentLoad {
   int64_t replicas = 1;
   int64_t length = 1;     // T: rows of a sequence
@@ -32,25 +33,27 @@ struct ResidentLoad {
 // "120 of 130 rows: 3 minibatches of 10 rows on each of 4 replicas; 10 rows are left out"
 std::string text_of(const ResidentLoad& load);
 
+// The options of ResidentBatch::sweep().
 struct Sweep {
   int64_t epochs = 1;  // each visits every minibatch once
   uint64_t seed = 1;
   int64_t first_epoch = 0;  // the number of the first epoch, which decides its order
   uint64_t first_step = 0;  // the number of the first step
-  // If set, all values are checked, and the first non-finite value of the sweep is stored here.
+  // If set, all values are checked, and the first non-finite value of the sweep is stored here. Its
+  // `step` should be -1 before.
   NotFinite* not_finite = nullptr;
 };
 
 class ResidentBatch {
  public:
-  // `session` must outlive it.
+  // `session` must outlive the batch. Throws if its model has no resident inputs.
   explicit ResidentBatch(Session& session);
   ResidentBatch(const ResidentBatch&) = delete;
 
-  // Loads the whole run's batch, by input. Each replica gets its part. A process reads only the
-  // parts of its own replicas, but all processes must call load(), with the same number of rows.
-  // Returns the division of the batch, with the number of rows that are left out. Throws before
-  // anything is loaded.
+  // Copies the whole run's batch, by input, to the devices. Each replica gets its part. A process
+  // reads only the parts of its own replicas, but all processes must call load(), with the same
+  // number of rows. Returns the division of the batch, with the number of rows that are left out.
+  // If the inputs do not fit, throws before anything is loaded.
   [[nodiscard]] const ResidentLoad& load(const std::map<std::string, Tensor>& inputs);
   const ResidentLoad& loaded() const;  // throws if nothing is loaded
   // The bytes loaded on this process's replicas together.
@@ -58,14 +61,16 @@ class ResidentBatch {
 
   // For the rate and for inputs that are not resident.
   Feeds& feeds() { return feeds_; }
-  // Runs step number `step` on the minibatch that begins at row `index` of each replica.
+  // Runs step number `step` on the minibatch that begins at row `index` of each replica, the first
+  // row of a sequence. The result is valid until the next step.
   Results optimize(int64_t index, uint64_t step) {
     return optimize(index, session_.run_options(step));
   }
   Results optimize(int64_t index, const RunOptions& options);
 
-  // Steps over all minibatches in random order, equal in every process. Results are valid during
-  // the visit. Returns the number of the step that follows.
+  // Runs a step on every minibatch, in a random order that is equal in every process. `visit` is
+  // called after each step; the results are valid during the call. Returns the number of the step
+  // that follows.
   using Visit = std::function<void(uint64_t step, const Results& results)>;
   uint64_t sweep(const Sweep& sweep, const Visit& visit = {});
 

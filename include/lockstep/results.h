@@ -15,7 +15,7 @@ namespace lockstep {
 class Results {
  public:
   // `fetched`: in the order of Session::step(). `shares`: each replica's share of the run's batch
-  // (Feeds::shares); by default equal.
+  // (Feeds::shares()); empty: equal shares. Model, tensors and shares must outlive the results.
   Results(const TrainingModel& model, std::span<const Tensor> fetched,
           std::span<const float> shares = {})
       : model_(&model), fetched_(fetched), shares_(shares) {}
@@ -28,7 +28,8 @@ class Results {
   float metric(std::string_view name) const;
   // This process's contribution to the mean over the whole batch.
   float share_of_metric(std::string_view name) const;
-  // The values of each replica. Throws, listing the known names.
+  // The value on each replica. Like all functions with a `name`, throws for an unknown name and
+  // lists the known names.
   std::span<const Tensor> loss_of_each(std::string_view name) const;
   std::span<const Tensor> metric_of_each(std::string_view name) const;
 

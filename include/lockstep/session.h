@@ -28,19 +28,21 @@ class Program {
   const std::vector<std::string>& feeds() const;
   const std::vector<std::string>& fetches() const;
 
-  // Runs with feeds in the order of feeds(). The result, in the order of fetches(), is valid until
-  // the next run of this program or of a program that shares its memory; a fetched state, until the
-  // next run of any program. Throws if no state has a value yet.
+  // Runs the graph with feeds in the order of feeds(). The result, in the order of fetches(), is
+  // valid until the next run of this program or of a program that shares its memory; a fetched
+  // state, until the next run of any program. Throws for feeds of a wrong number, type or shape,
+  // and if the session's state has no values yet.
   std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
 
-  // On asynchronous devices, begins to copy the feeds of the next run beside a run under way
-  // (RunOptions::meanwhile). The next run must say so (RunOptions::fed_ahead). Afterwards the
-  // memory of the feeds is free. No effect before the first run with these shapes.
+  // On asynchronous devices, copies the feeds of the next run while a run is under way
+  // (RunOptions::meanwhile). The next run needs the same feeds and RunOptions::fed_ahead; after
+  // that run the memory of the feeds may be reused. No effect before the first run with these
+  // shapes.
   void feed_ahead(std::span<const Tensor> feeds);
 
-  // The plan for these shapes as text, made on first use.
+  // The plan for the shapes of these feeds, as text. Makes the plan if there is none yet.
   std::string plan_text(std::span<const Tensor> feeds);
-  // The size of the arenas, as large as the plans that have run need them.
+  // The bytes of the arenas, which are as large as the plans that have run need them.
   std::size_t arena_bytes() const;
 
   // For the runtime itself: runtime/state/session_members.h.
@@ -53,7 +55,8 @@ class Program {
 
 class Session {
  public:
-  // Replica k runs on devices[k]. `model` and `kernels` must outlive the session.
+  // Replica k runs on devices[k]; auxiliary devices follow. `model` and `kernels` must outlive the
+  // session.
   Session(const TrainingModel& model, std::vector<Device> devices,
           const std::vector<KernelTable>& kernels, const SessionOptions& options = {});
   ~Session();
@@ -61,20 +64,20 @@ class Session {
 
   const TrainingModel& model() const;
   const std::vector<Device>& devices() const;
-  int threads() const;
-  Comm* comm() const;
+  int threads() const;  // of each CPU replica
+  Comm* comm() const;   // null for a single process
 
   // Runs the init graph: its results depend on the seed alone, bit for bit, on any device.
   void initialise();
   // Sets values by full name; states not in `values` keep theirs.
   void load(const StateValues& values);
   StateValues save() const;  // all states except a resident batch
-  // One state by its full name. Both throw for an unknown name, with the nearest name; write() also
-  // if type or shape differ.
+  // One state by its full name. read() and write() throw for an unknown name, with the nearest
+  // name; write() also if type or shape differ.
   Literal read(const std::string& state) const;
   void write(const std::string& state, const Literal& value);
 
-  // Runs step number `step` of the training.
+  // Runs step number `step` of the training. The result is valid until the next step.
   Results run_step(Feeds& feeds, uint64_t step) { return run_step(feeds, run_options(step)); }
   Results run_step(Feeds& feeds, const RunOptions& options) {
     return {model(), step().run(feeds.tensors(), options), feeds.shares()};
@@ -88,7 +91,7 @@ class Session {
 
   // Another program over the session's state: any graph of the model, with any feeds and fetches.
   // Its memory is separate, or shared with `beside`: then only one of the two holds its results at
-  // a time.
+  // a time. `graph` and the session must outlive the program.
   std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
                                    std::vector<std::string> fetches, std::vector<Binding> updates,
                                    const Program* beside = nullptr);

@@ -12,8 +12,9 @@
 
 namespace lockstep {
 
+// Options of plans. Several switch an optimisation off, for tests and comparisons.
 struct CompileOptions {
-  int threads = 1;              // of each CPU replica; a session sets it
+  int threads = 1;              // of each CPU replica; set by the session
   bool reuse_memory = true;     // false: no two values share bytes
   bool alias = true;            // false: no views, nothing in place
   bool layouts = true;          // false: every tensor row-major
@@ -23,7 +24,7 @@ struct CompileOptions {
   bool tf32 = false;            // KernelRequest::tf32
   bool exact = false;           // KernelRequest::exact
   bool record = true;           // false: a GPU's step is not recorded and replayed
-  std::size_t guard_bytes = 0;  // free bytes around every block of memory; for tests
+  std::size_t guard_bytes = 0;  // unused bytes around every block of memory; for tests
 };
 
 // Seconds, by the step's number in the plan.
@@ -32,17 +33,17 @@ using StepTimes = std::vector<double>;
 // The first value of a run, in the order of the plan, that is not finite but should be.
 struct NotFinite {
   int step = -1;          // of the plan; -1: all values are finite
-  bool received = false;  // the value was received: its sender reports more
+  bool received = false;  // true: received from another process, which reports the origin
   std::string text;       // 'cpu_1/conv2' (Conv on cpu:1): nan
 };
 
 struct RunOptions {
-  RunContext context;
+  RunContext context;  // seed and step: Session::run_options()
   // If set, all values are checked and the first non-finite value is stored here.
   NotFinite* not_finite = nullptr;
   // If a loss is not finite because of a feed, throws an Error naming the feed.
   bool blame_feeds = true;
-  StepTimes* times = nullptr;  // if set, each step's seconds are added here
+  StepTimes* times = nullptr;  // if set, the seconds of each of the plan's steps are added here
   // Asynchronous devices: if set, the seconds until all of the step is enqueued are added here.
   double* host_seconds = nullptr;
   // Called on asynchronous devices only, once all of the step is enqueued, before it is awaited.

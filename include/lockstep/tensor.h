@@ -16,12 +16,12 @@ namespace lockstep {
 // Transposition of outputs and inputs. each: within a tile; all: also among the tiles.
 enum class Turned : uint8_t { no, each, all };
 // Products of 16-bit floats add pairs: two inputs of an output (turned: two outputs of an input)
-// are neighbours. Deep tiles have twice as many of these inputs or outputs.
+// are adjacent. Deep tiles have twice as many of these inputs or outputs.
 enum class Pairs : uint8_t { none, flat, deep };
 
 // The layout of a filter in tiles: [outputs / .., inputs / .., height, width, one tile]. A tile has
-// `side` inputs by `side` outputs. Contention are the outputs of an input (turned: the inputs of an
-// output).
+// `side` inputs by `side` outputs. The outputs of an input are adjacent (turned: the inputs of an
+// output are).
 struct FilterTiles {
   int side = 16;
   Turned turned = Turned::no;
@@ -85,7 +85,7 @@ class Layout {
   static constexpr Layout channels_last(int64_t channels) {
     return channels == 1 ? Layout() : Layout(Form::channels_last, 0);
   }
-  // For filters that fill their tiles (FilterTiles::are_filled_by).
+  // Tiles of a filter, for filters that fill them (FilterTiles::are_filled_by).
   static constexpr Layout in(const FilterTiles& tiles) {
     return {Form::tiles, static_cast<uint8_t>(tiles.side), tiles.turned, tiles.pairs};
   }
@@ -137,13 +137,13 @@ struct TensorDesc {
   // The number of neighbouring channels; 1 if each channel has a separate plane.
   int64_t block() const { return layout.is_channels_last() ? dims[1] : layout.block(); }
   bool padded() const { return layout.is_blocks() && dims[1] % layout.block() != 0; }
-  // The dimensions with padding counted as channels.
+  // The dimensions in memory, where padding counts as channels.
   Dims stored() const {
     Dims whole = dims;
     if (padded()) whole[1] += layout.block() - dims[1] % layout.block();
     return whole;
   }
-  // The number of elements and padding. Allocates nothing.
+  // The number of elements in memory, padding included. Allocates nothing.
   int64_t places() const {
     if (!padded()) return count();
     return count() / dims[1] * (dims[1] + layout.block() - dims[1] % layout.block());
@@ -174,7 +174,7 @@ struct Tensor {
   int64_t count() const { return desc.count(); }
 };
 
-// A read-only tensor over the bytes of a literal.
+// A tensor over the bytes of a literal, which must outlive the tensor. Only for reading.
 inline Tensor view_of(const Literal& literal) {
   return {{literal.dtype(), literal.dims()}, const_cast<std::byte*>(literal.bytes().data())};
 }

@@ -13,10 +13,10 @@
 
 namespace lockstep {
 
-// Returns the files that `names` match, in order of their paths, each once. A name is a file; a
-// folder, for all files below it; or a pattern, in which * and ? match within one part of a path
-// and ** any number of folders. Folders and patterns do not match hidden files. `root` is the
-// folder of relative names; "": the current folder. Throws for a name that matches no file.
+// Returns the paths of the files that `names` match, sorted, each once. A name is a file; a folder,
+// for all files below it; or a pattern, in which * and ? match within one part of a path and **
+// any number of folders. Folders and patterns do not match hidden files. `root` is the folder of
+// relative names; "": the current folder. Throws for a name that matches no file.
 std::vector<std::string> text_files_named(const std::vector<std::string>& names,
                                           const std::string& root);
 
@@ -30,7 +30,8 @@ class JoinedText {
     text.bytes_ = std::move(bytes);
     return text;
   }
-  // Throws for a file that is missing or empty, and for more than memory holds.
+  // Reads the files. Throws for a file that is missing or empty, and for a text that is too large
+  // for the free memory.
   explicit JoinedText(const std::vector<std::string>& paths);
 
   const std::string& bytes() const { return bytes_; }
@@ -51,13 +52,13 @@ class JoinedText {
 // The bytes of a text, numbered, for character models.
 class Vocabulary {
  public:
-  // The bytes that occur in the text, in order of their values.
+  // The bytes that occur in the text, in order of their values. Throws for an empty text.
   explicit Vocabulary(const std::string& text);
 
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
   const std::string& bytes() const { return bytes_; }
   bool has(char byte) const { return ids_[static_cast<uint8_t>(byte)] >= 0; }
-  // The number of a byte that has() accepts.
+  // The number of a byte. The vocabulary must have the byte.
   uint8_t id(char byte) const { return static_cast<uint8_t>(ids_[static_cast<uint8_t>(byte)]); }
   char byte(int64_t id) const { return bytes_[id]; }
 
@@ -69,6 +70,7 @@ class Vocabulary {
   std::array<int16_t, 256> ids_{};  // -1: missing
 };
 
+// The characters `first` to `end` - 1 of a text.
 struct TextRange {
   int64_t first = 0, end = 0;
   int64_t size() const { return end - first; }
@@ -104,19 +106,19 @@ std::vector<ScoredRow> scored_rows(const std::vector<TextRange>& ranges, int64_t
 struct TextBatchOptions {
   int64_t batch = 32;    // rows of a step
   int64_t length = 128;  // characters of a row
-  // The rows of each batch to read: one process's share.
+  // The rows of each batch that this source reads: one process's share.
   int64_t first = 0;
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
   std::string characters = "data", labels = "label";  // names of the tensors, int64 [rows, length]
 };
 
-// Each character of a row has the next character as its label. A pass through the text visits its
-// rows in a random order, which depends on the seed and the row's number alone.
+// Minibatches of rows of text. The label of each character is the next character. A pass through
+// the text visits its rows in a random order, which depends on the seed and the row's number alone.
 class TextBatches final : public MinibatchSource {
  public:
-  // `text`, as numbers of characters, must outlive the source. Throws if all ranges are shorter
-  // than a row.
+  // `text`: the characters' numbers (Vocabulary::encode()); must outlive the source. Throws if all
+  // ranges are shorter than a row.
   TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
               const TextBatchOptions& options);
   ~TextBatches() override;

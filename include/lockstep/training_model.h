@@ -32,8 +32,8 @@ using Owners = std::unordered_map<std::string, int>;
 enum class StateKind { weight, bias, norm, computed, slot, own_slot, deferred, scaling, resident };
 std::string_view name_of(StateKind kind);
 StateKind state_kind_named(std::string_view name);
-bool is_parameter(StateKind kind);        // part of the model, not only of its training
-bool is_slot(StateKind kind);             // an optimiser's
+bool is_parameter(StateKind kind);        // weight, bias or norm
+bool is_slot(StateKind kind);             // kept by an optimiser
 bool differs_by_replica(StateKind kind);  // false: the state is equal on all replicas
 bool is_saved(StateKind kind);            // in files; false for a batch, which is loaded again
 
@@ -62,8 +62,8 @@ struct StepInput : Replicated {
 std::string scope_of_part(int part);
 std::string name_in_part(int part, const std::string& feed);
 
-// `state` takes `value`: an output of the init graph before step 1, a value of the step graph
-// after each step.
+// Assigns `value` to `state`: an output of the init graph before the first step, a value of the
+// step graph after each step. Full names.
 struct Binding {
   std::string state;
   std::string value;
@@ -85,13 +85,13 @@ struct TrainingModel {
   int whole_replicas = 0;  // the run's number of replicas; 0: the model has all of them
   std::vector<State> states;
   std::vector<StepInput> inputs;
-  std::vector<Replicated> losses;   // already scaled by 1/replicas: their sum is the loss
+  std::vector<Replicated> losses;   // weighted by the replica's share: their sum is the loss
   std::vector<Replicated> metrics;  // averaged over replicas, weighted by their shares of the batch
-  // Checks of finiteness. `skipped` is -1 if the step updated; then `non_finite` is -1 on every
-  // replica. Otherwise `non_finite` is the index in `gradients` of the replica's first non-finite
-  // gradient.
+  // Checks of finiteness: `skipped`, then `non_finite`; empty unless steps may be skipped.
+  // `skipped` is negative if the step updated. `non_finite` is the index in `gradients` of the
+  // replica's first non-finite gradient, -1 if all its gradients are finite.
   std::vector<Replicated> checks;
-  // By trained parameter: the gradient that the update takes (reduced, before weight decay).
+  // By trained parameter: the gradient that the update reads (reduced, before weight decay).
   std::vector<Replicated> gradients;
   std::string bucket_plan;  // the buckets reduced together, as text: Packing in all_reduce.h
   // Further metadata of the network, by key: its classes, its image preparation.

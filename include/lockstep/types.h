@@ -21,6 +21,7 @@ struct Half {
   uint16_t bits = 0;
 
   Half() = default;
+  // Rounds to nearest, ties to even.
   explicit Half(float value);
   operator float() const;  // NOLINT: widening is exact
 };
@@ -70,7 +71,7 @@ struct TypeInfo {
   bool wants_scaled_loss = false;  // small gradients underflow
 };
 std::span<const TypeInfo> all_types();
-const TypeInfo& info_of(DType type);  // `undefined` has size 0
+const TypeInfo& info_of(DType type);  // accepts `undefined`, which has size 0
 
 std::string_view name_of(DType type);
 DType dtype_named(std::string_view name);  // throws for an unknown name
@@ -110,20 +111,22 @@ decltype(auto) with_floating(DType type, const Body& body) {
 // Dimensions and shapes. A dimension is a number, or a symbol such as the batch size N, which a
 // plan binds to a number.
 using Dims = std::vector<int64_t>;
+// Throws for a negative dimension, and for more elements than memory can hold.
 int64_t element_count(const Dims& dims);
 std::string text_of(const Dims& dims);
 
 class Dim {
  public:
+  // A number, or a symbol. The symbol ? (or "") stands for an unknown number.
   Dim(int64_t size) : size_(size) {}                                              // NOLINT
   Dim(int size) : size_(size) {}                                                  // NOLINT
   Dim(std::string symbol) : symbol_(symbol.empty() ? "?" : std::move(symbol)) {}  // NOLINT
   Dim(const char* symbol) : Dim(std::string(symbol)) {}                           // NOLINT
 
   bool known() const { return size_ >= 0; }
-  int64_t size() const { return size_; }
-  const std::string& symbol() const { return symbol_; }
-  // Two unknown dimensions are equal only if they have the same name.
+  int64_t size() const { return size_; }                 // -1 for a symbol
+  const std::string& symbol() const { return symbol_; }  // "" for a number
+  // Symbols are equal if they have the same name; ? is not even equal to itself.
   friend bool operator==(const Dim& a, const Dim& b) {
     return a.size_ == b.size_ && a.symbol_ == b.symbol_ && a.symbol_ != "?";
   }
