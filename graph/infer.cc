@@ -92,8 +92,9 @@ void check_operand_kinds(const Op& op, const std::vector<const TensorType*>& typ
   }
 }
 
-// Checks that operands with the same type letter have the same type: kernels read the second as the
-// first. Operands that mixed precision keeps wide are float32 beside narrower operands.
+// Checks that operands with the same type letter have the same type: kernels read all of them as
+// the type of the first. Operands that mixed precision keeps wide are float32 beside narrower
+// operands.
 void check_operand_types(const Op& op, const onnx::OpSchema& schema,
                          const std::vector<const TensorType*>& types) {
   const auto& formals = schema.inputs();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Redefines the entry points of libgomp that oneDNN calls, for the program `lockstep` only: a
 // program's definitions precede a library's. Under a ThreadLimit, as in a step, oneDNN's parallel
-// regions then run on the calling thread's Team, so a replica has one set of threads, whose shares
-// are not held up by busy neighbours. Without a ThreadLimit libgomp answers. The library works
-// without this file, with the same bits.
+// regions then run on the calling thread's Team, so a replica has one set of threads, and other
+// replicas' work does not delay its shares. Without a ThreadLimit the calls go to libgomp. The
+// library works without this file, with the same bits.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace lockstep {
 
 class HeldOut {
  public:
-  // All replicas of all processes share out the images; every process must make the same calls.
+  // All replicas of all processes divide the images; every process must make the same calls.
   // `session` must outlive this object.
   HeldOut(const ClassificationConfig& config, Session& session);
 

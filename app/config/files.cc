@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 256;
 
-// A name that is equal for all paths of a file. Returns `path` itself if the system refuses it.
+// Returns a name that is equal for all paths of a file; `path` itself if the path cannot be
+// resolved.
 std::string same_file_name(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);

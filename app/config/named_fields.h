@@ -11,7 +11,7 @@ namespace lockstep {
 
 struct NamedField {
   ConfigKey key;        // a string key; find_field() adds its text to the section
-  std::string section;  // the key that it belongs to: DATASETS
+  std::string section;  // the key of the named sections: DATASETS
 };
 
 // Returns nothing if `name` is no field of a named section. Creates a field that the section lacks.

@@ -18,7 +18,7 @@ struct YamlPlace {
   std::string of(const YAML::Node& node) const { return of_line(node.Mark().line + 1); }
 };
 
-// The only document of `text`.
+// Parses the only document of `text`. Throws an Error with file and line.
 YAML::Node parse_yaml(const std::string& text, const YamlPlace& place);
 
 // The text of a value in the file; only the kind for nested values and aliases.

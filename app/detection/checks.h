@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-// Throws with file:line and key for keys that contradict each other.
+// Throws an Error with file:line and key if keys contradict each other.
 void check_detector(const DetectorConfig& config, int processes);
 
 }  // namespace lockstep

@@ -14,9 +14,9 @@ class LabelWriter {
  public:
   LabelWriter(Canvas& canvas, double letter_size);
 
-  // Writes a label at `box` (left, top, right, bottom, within the canvas), where no other label is
-  // if possible. Cuts a text that is wider than the picture. A picture too small for one letter
-  // gets no label.
+  // Writes a label at `box` (left, top, right, bottom, within the canvas). Avoids other labels if
+  // possible. Shortens a text that is wider than the picture. Writes nothing on a picture that is
+  // too small for one letter.
   void write(const std::array<double, 4>& box, const std::string& text, const Colour& ground);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bucket plans: which gradients are reduced together. A bucket plan is a value: made by a rule
-// (Packing in lockstep/all_reduce.h), printed, edited, read back.
+// Bucket plans: lists of gradients that are reduced together. A rule (Packing in
+// lockstep/all_reduce.h) makes a bucket plan; users can print, edit and reload it as text.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ Buckets pack(const Packing& packing, const std::vector<GradientSize>& gradients)
 
 // One line per bucket: `bucket 8196000 bytes: predictions/kernel predictions/bias`.
 std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gradients);
-// Parses that text. Throws for an unknown, repeated or missing name, and for mixed types in a
-// bucket. `source`: where the text is from, for errors.
+// Parses the text of text_of(). Throws for an unknown, repeated or missing name, and for mixed
+// types in a bucket. `source`: the text's file or key, for errors.
 Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients,
                       const std::string& source = "buckets");
 
-// The names that the text lists, even if no gradient has the name.
+// All names in the text, including names of no gradient.
 std::set<std::string> names_in_buckets(const std::string& text,
                                        const std::string& source = "buckets");
 

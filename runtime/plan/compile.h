@@ -21,17 +21,17 @@ struct CompileRequest {
   std::vector<std::string> feeds = {};    // inputs that are fed, in the order of Plan::feeds
   std::vector<Dims> feed_dims = {};       // their shapes
   std::vector<std::string> fetches = {};  // values to read after a run
-  std::vector<std::string> states = {};   // of all states; Plan::states begins with these
+  std::vector<std::string> states = {};   // of the session; Plan::states begins with them
   std::vector<Binding> updates = {};      // state := value, done by the end of the step
   std::vector<Device> devices = {};       // by replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options = {};
   Comm* comm = nullptr;                    // to other processes
-  Owners owners = {};                      // of feeds and states; by default those of their users
+  Owners owners = {};                      // of feeds and states; by default the users' replicas
   std::vector<Layout> state_layouts = {};  // of each state's memory; empty: all are row-major
-  // The plan may choose other ones; Plan::state_descs has them.
+  // true: the plan may choose other layouts of states, which Plan::state_descs has.
   bool chooses_state_layouts = false;
-  // What replicas in host memory may keep once (Plan::shared).
+  // Values that replicas in host memory may share (Plan::shared).
   InCommon common = {};
 };
 
