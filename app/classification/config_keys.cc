@@ -89,23 +89,22 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
 }
 
 ConfigKeys keys_of_loop(ClassificationConfig& c) {
-  return {
-      {"TRAIN.BATCH_SIZE",
-       &c.batch_size,
-       "number of images of a step, over all replicas and processes",
-       {.least = 1,
-        .most = kMostOfMany,
-        .detectron = "TRAIN.IMS_PER_BATCH, of one GPU",
-        .remembered = true}},
-      {"TRAIN.SKIP_BAD_IMAGES",
-       &c.skip_bad_images,
-       "replace a picture that cannot be read by another picture, or leave it out of a test, and "
-       "name it; false: stop the run",
-       {.decides_bits = true}},
-      {"TRAIN.SNAPSHOT_ITERS",
-       &c.snapshot_iters,
-       "iterations between two checkpoints",
-       {.least = 1}}};
+  return {{"TRAIN.BATCH_SIZE",
+           &c.batch_size,
+           "number of images of a step, over all replicas and processes",
+           {.least = 1,
+            .most = kMostOfMany,
+            .detectron = "TRAIN.IMS_PER_BATCH, of one GPU",
+            .remembered = true}},
+          {"TRAIN.SKIP_BAD_IMAGES",
+           &c.skip_bad_images,
+           "if a picture cannot be read, train on another or leave it out of a test, and name it; "
+           "false: stop the run",
+           {.decides_bits = true}},
+          {"TRAIN.SNAPSHOT_ITERS",
+           &c.snapshot_iters,
+           "iterations between two checkpoints",
+           {.least = 1}}};
 }
 
 }  // namespace

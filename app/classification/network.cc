@@ -50,14 +50,15 @@ TensorType data_type(const Graph& graph, const std::string& path, const Preparat
         " inputs; fine-tuning needs a network with one, the images");
   const TensorType& declared = graph.type(graph.inputs()[0]);
   const bool of_bytes = declared.dtype == DType::uint8;
-  check(bytes || !of_bytes, path, ": takes ", declared, "; DATA.BYTES true feeds it bytes");
+  check(bytes || !of_bytes, path, ": its input is ", declared,
+        ", but DATA.BYTES is false; set DATA.BYTES true");
   const TensorType fed{of_bytes ? DType::uint8 : DType::float32,
                        {"N", image.channels, image.height, image.width}};
   bool fits = declared.dtype == fed.dtype && declared.shape.size() == 4;
   for (std::size_t i = 1; fits && i < 4; ++i)
     fits = !declared.shape[i].known() || declared.shape[i] == fed.shape[i];
-  check(fits, path, ": takes ", declared, ", but the data set gives ", fed,
-        " (DATA.NAME, DATA.IMAGE_SIZE)");
+  check(fits, path, ": its input is ", declared, ", but the data set gives ", fed,
+        "; change DATA.NAME, DATA.IMAGE_SIZE or the network");
   return fed;
 }
 

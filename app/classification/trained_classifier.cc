@@ -79,7 +79,7 @@ void check_shapes(const TrainedClassifier& network, const std::string& path) {
   bool fits = taken.dtype == fed.dtype && taken.shape.size() == 4;
   for (std::size_t i = 1; fits && i < 4; ++i)
     fits = !taken.shape[i].known() || taken.shape[i] == fed.shape[i];
-  check(fits, path, ": takes ", taken, ", but its metadata prepares pictures as ", fed);
+  check(fits, path, ": its input is ", taken, ", but its metadata prepares pictures as ", fed);
   const Shape& scores = graph.shape(graph.outputs()[0]);
   check(scores.size() == 2 && scores[1].known() &&
             scores[1].size() >= static_cast<int64_t>(network.classes.size()),

@@ -43,7 +43,7 @@ void append_with_bases(const std::string& path, std::string text, std::vector<In
     for (const Included& file : open) circle += file.path + " -> ";
     const bool closes = std::any_of(open.begin(), open.end(),
                                     [&](const Included& file) { return file.name == name; });
-    check(!closes, base.at, ": _BASE_ closes a circle: ", circle, next);
+    check(!closes, base.at, ": _BASE_ includes files in a circle: ", circle, next);
     std::string more;
     prefixing(phrase(ErrorPlace{base.at}, ": ", Key{"_BASE_"}), [&] { more = read_file(next); });
     open.push_back({next, name});

@@ -84,7 +84,7 @@ ConfigKeys keys_of(RunSettings& run) {
        {.flag = "--exact", .decides_bits = true}},
       {"RECORD", &run.record,
        "GPUs record a step as a CUDA graph and replay it; false enqueues every kernel in every "
-       "step, which is slower and shows whether a failure is the recording's"}};
+       "step, which is slower but shows whether the recording causes a failure"}};
 }
 
 ConfigKeys keys_of(StepSettings& step) {

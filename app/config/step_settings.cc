@@ -19,7 +19,8 @@ void check_auxiliaries(const RunSettings& run) {
   for (const Device& device : run.auxiliaries.list) {
     const Device first = replicas.at(0);
     check(device.kind == first.kind, Key{"AUX_DEVICES"}, ": ", device,
-          " cannot sum for replicas on ", first, ": auxiliary devices are of the replicas' kind",
+          " cannot sum for replicas on ", first,
+          ": auxiliary devices must be of the kind of the replicas' devices",
           first.info().in_host_memory
               ? ""
               : "; without AUX_DEVICES, pscpu sums on the host's CPU for replicas on GPUs");

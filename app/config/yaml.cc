@@ -101,7 +101,7 @@ constexpr std::pair<std::string_view, const char*> kComplaints[] = {
 std::string in_our_words(const std::string& complaint) {
   for (const auto& [beginning, words] : kComplaints)
     if (complaint.starts_with(beginning)) return words;
-  return "this is no YAML";
+  return "this is not YAML";
 }
 
 bool is_indented_by_tab(const std::string& line) {

@@ -180,7 +180,7 @@ void ControlRounds::restore(const std::string& text) {
   begin();
   if (text.empty()) return;
   const std::size_t end = text.find(kEpisodes);
-  check(end != text.npos, "the checkpoint's rounds lack the line '",
+  check(end != text.npos, "the checkpoint is damaged: its rounds lack the line '",
         std::string(kEpisodes).substr(0, std::string(kEpisodes).size() - 1), "'");
   std::istringstream lines(text.substr(0, end));
   std::string mine;

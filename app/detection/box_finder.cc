@@ -128,7 +128,8 @@ void BoxFinder::look_at(const PictureRounds& rounds, int64_t round, std::span<co
     const auto place = std::find_if(form.begin(), form.end(), [&](const NamedDesc& tensor) {
       return tensor.name == input.name;
     });
-    check(place != form.end(), "the network takes '", input.name, "', which no picture has");
+    check(place != form.end(), "the network has an input '", input.name,
+          "', which pictures do not provide");
     // A replica without a picture repeats the last picture.
     for (std::size_t k = 0; k < input.values.size(); ++k)
       feeds.push_back(row_of(tensors[place - form.begin()], std::min(k, pictures.size() - 1)));

@@ -176,7 +176,7 @@ class DetectorChecks {
     const FpnOptions& fpn = network_.fpn;
     const bool has_rois = fpn.multilevel_rois, has_rpn = fpn.multilevel_rpn;
     need(has_rois || !has_box_head(), {"FPN.MULTILEVEL_ROIS", "FPN.FPN_ON"},
-         "should be true: RoIs of a feature pyramid take its levels");
+         "should be true: RoIs of a feature pyramid use its levels");
     const std::string& pooling = network_.fast_rcnn.roi_xform_method;
     need(!has_box_head() || pooling == "RoIAlign", {"FAST_RCNN.ROI_XFORM_METHOD", "FPN.FPN_ON"},
          pooling, " pools from one level; FPN.MULTILEVEL_ROIS needs RoIAlign");

@@ -28,30 +28,29 @@ std::string declared_names(const NamedSections& declared) {
 // Processes may have the data in different folders.
 ConfigKeys detector_data_keys(DetectorConfig& c) {
   DetectionSets& sets = c.sets;
-  return {
-      {"DATASETS",
-       &sets.declared,
-       "data sets of your own: IMAGES is a folder, ANNOTATIONS a file in COCO's form; "
-       "DATASETS.NAME.IMAGES can be set as a key, too",
-       {.alike = [&sets] { return declared_names(sets.declared); }}},
-      {"DATA_DIR",
-       &sets.data_dir,
-       "folder of the data sets that Detectron has names for, such as coco/annotations and "
-       "coco/coco_train2014",
-       {.own = true}},
-      {"DATA.EXIF",
-       &sets.exif,
-       "annotations are made on pictures turned as their EXIF block says; false: on pictures as "
-       "stored. Used only where the annotated size fits both",
-       {.remembered = true}},
-      {"SCENES.TRAIN",
-       &sets.train_scenes,
-       "number of pictures of scenes_train, which are generated",
-       {.least = 1, .most = kMostScenes, .remembered = true}},
-      {"SCENES.VAL",
-       &sets.val_scenes,
-       "number of pictures of scenes_val; none of them is in scenes_train",
-       {.least = 1, .most = kMostScenes}}};
+  return {{"DATASETS",
+           &sets.declared,
+           "data sets of your own: IMAGES is a folder, ANNOTATIONS a file in COCO's form; "
+           "DATASETS.NAME.IMAGES can be set as a key, too",
+           {.alike = [&sets] { return declared_names(sets.declared); }}},
+          {"DATA_DIR",
+           &sets.data_dir,
+           "folder of the data sets that Detectron has names for, such as coco/annotations and "
+           "coco/coco_train2014",
+           {.own = true}},
+          {"DATA.EXIF",
+           &sets.exif,
+           "annotations refer to pictures turned as their EXIF block says; false: to pictures as "
+           "stored. Matters only if the annotated size fits both",
+           {.remembered = true}},
+          {"SCENES.TRAIN",
+           &sets.train_scenes,
+           "number of pictures of scenes_train, which are generated",
+           {.least = 1, .most = kMostScenes, .remembered = true}},
+          {"SCENES.VAL",
+           &sets.val_scenes,
+           "number of pictures of scenes_val; none of them is in scenes_train",
+           {.least = 1, .most = kMostScenes}}};
 }
 
 void check_declared_sets(const DetectorConfig& config) {

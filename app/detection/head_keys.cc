@@ -83,7 +83,7 @@ ConfigKeys keypoint_keys(DetectorOptions& network) {
        "factor of a bilinear upsampling at the end of the head",
        {.least = -1, .most = 1024}},
       {"KRCNN.USE_DECONV", &c.use_deconv, "add a transposed convolution before the output"},
-      {"KRCNN.DECONV_DIM", &c.deconv_dim, "channels of that transposed convolution", at_least(1)},
+      {"KRCNN.DECONV_DIM", &c.deconv_dim, "channels of the convolution of USE_DECONV", at_least(1)},
       {"KRCNN.USE_DECONV_OUTPUT", &c.use_deconv_output,
        "use a transposed convolution as the output"},
       {"KRCNN.DILATION",

@@ -16,7 +16,7 @@ void infer_type(DetectorConfig& config) {
   std::string& name = config.network.model.type;
   const std::string at = config.origins.blame({"MODEL.TYPE"}, config.path);
   const DetectorType* type = detector_type(name);
-  check(type != nullptr, at, ": '", name, "' is no detector");
+  check(type != nullptr, at, ": '", name, "' is not a type of detector");
   if (type->frozen_features && !config.network.train.freeze_conv_body) {
     config.network.train.freeze_conv_body = true;
     config.origins.places["TRAIN.FREEZE_CONV_BODY"] = "inferred from MODEL.TYPE";
@@ -83,7 +83,7 @@ void infer_devices(DetectorConfig& config, int processes) {
     return;
   }
   check(config.num_gpus % processes == 0, config.origins.blame({"NUM_GPUS"}, config.path), " ",
-        config.num_gpus, " does not divide over ", processes,
+        config.num_gpus, " cannot be divided equally over ", processes,
         " processes; set DEVICES for each process");
   config.run.devices = devices_named(join("cpu*", config.num_gpus / processes));
   config.origins.places["DEVICES"] = "inferred from NUM_GPUS";

@@ -76,8 +76,8 @@ void find_run(InferSource& source) {
   const std::string config = (folder / "config.yaml").string();
   check(std::filesystem::exists(config), source.weights, ": is a detector, but there is no ",
         config,
-        ", which says how pictures are prepared for it; keep the file in its run's folder, or name "
-        "that folder instead");
+        ", which says how to prepare pictures for the detector; keep the file in the folder of its "
+        "run, or name that folder instead");
   source.folder = folder.string();
   source.config = config_files(config);
   check(&task_kind_of(*source.config, {}) == source.kind, source.weights, ": is a detector, but ",

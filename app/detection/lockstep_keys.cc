@@ -63,8 +63,8 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          "or 12 with several TRAIN.SCALES",
          {.least = 0, .most = 64, .remembered = true}},
         {"TRAIN.SKIP_BAD_IMAGES", &c.train.skip_bad_images,
-         "replace a picture that cannot be read by another picture, or leave it out of a test, and "
-         "name it; false: stop the run"},
+         "if a picture cannot be read, train on another or leave it out of a test, and name it; "
+         "false: stop the run"},
         {"TRAIN.SHARED_NORMALISERS", &c.network.train.shared_normalisers,
          "losses are divided by the numbers of objects and samples on all replicas, instead of "
          "each replica's own"},

@@ -25,7 +25,7 @@ class StoredBoxes {
   explicit StoredBoxes(const std::string& path)
       : path_(path), file_(read_safetensors(path)), set_(file_.metadata[kSet]) {
     const std::string format = file_.metadata[kFormatKey];
-    check(format == kProposalFormat, path, ": is no file of proposals: ",
+    check(format == kProposalFormat, path, ": is not a file of proposals: ",
           format.empty()
               ? "its metadata has no format"
               : join("its format is '", printable(format), "', should be '", kProposalFormat, "'"));

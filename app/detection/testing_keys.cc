@@ -75,7 +75,7 @@ ConfigKeys result_keys(DetectorConfig& config) {
       {"TEST.BBOX_VOTE.ENABLED", &test.bbox_vote.enabled,
        "replace a box by the mean of the boxes around it",
        not_done(test.bbox_vote.enabled, {"test", "infer", "export"})},
-      {"TEST.BBOX_VOTE.VOTE_TH", &test.bbox_vote.vote_th, "smallest IoU of the boxes in that mean",
+      {"TEST.BBOX_VOTE.VOTE_TH", &test.bbox_vote.vote_th, "smallest IoU of the boxes in the mean",
        share()},
       {"TEST.BBOX_VOTE.SCORING_METHOD",
        one_of(test.bbox_vote.scoring_method,
@@ -83,7 +83,7 @@ ConfigKeys result_keys(DetectorConfig& config) {
        "score of the mean box: ID, TEMP_AVG, AVG, IOU_AVG, GENERALIZED_AVG or QUASI_SUM"},
       {"TEST.BBOX_VOTE.SCORING_METHOD_BETA",
        &test.bbox_vote.scoring_method_beta,
-       "parameter of some of these methods",
+       "parameter of some values of SCORING_METHOD",
        {.least = 0}}};
 }
 
@@ -98,7 +98,7 @@ ConfigKeys augmentation_keys(const std::string& section, TestAugmentation& c) {
        {.least = 1, .most = 1 << 16}},
       {section + ".MAX_SIZE",
        &c.max_size,
-       "largest length of their longer side",
+       "largest length of the longer side of further images",
        {.least = 1, .most = 1 << 16}},
       {section + ".SCALE_H_FLIP", &c.scale_h_flip, "also mirror the images of SCALES"},
       {section + ".SCALE_SIZE_DEP", &c.scale_size_dep, "use large scales for small objects only"},

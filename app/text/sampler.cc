@@ -31,9 +31,10 @@ TextSampler::TextSampler(const Graph& inference, const std::vector<std::string>&
     fits = fits && is_rows_of(inference.type(outputs[i]), DType::float32, 3);
     if (fits) dims_.push_back({type.shape[0].size(), 1, type.shape[2].size()});
   }
-  check(fits, what,
-        ": is no language model, which takes characters [rows, steps] and states, and "
-        "returns probabilities and as many states");
+  check(
+      fits, what,
+      ": is not a language model; a language model takes characters [rows, steps] and states, and "
+      "returns probabilities and the same number of states");
   states_.resize(dims_.size());
 }
 

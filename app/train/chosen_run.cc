@@ -45,7 +45,7 @@ std::string text_of(const ChosenRun& chosen) {
   std::vector<std::string> others;
   for (const auto& [folder, why] : chosen.passed_over) others.push_back(folder + " (" + why + ")");
   return others.empty() ? ""
-                        : join("takes ", chosen.folder, "; passed over: ", listed(others, ", "));
+                        : join("uses ", chosen.folder, "; passed over: ", listed(others, ", "));
 }
 
 std::string reasons_of(const ChosenRun& chosen) {
@@ -102,7 +102,7 @@ std::string run_meant_by(const std::string& named, const Say& say) {
         chosen.passed_over.empty() ? " there is none" : reasons_of(chosen));
   if (say)
     say(join(
-        "takes ", chosen.folder, " instead of ", folder, ", which leads to ", target,
+        "uses ", chosen.folder, " instead of ", folder, ", which leads to ", target,
         fs::exists(target, trouble) ? ": it contains no checkpoint.safetensors" : ": it is gone"));
   return chosen.folder;
 }

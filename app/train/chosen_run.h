@@ -24,7 +24,7 @@ using WhyNot = std::function<std::string(const std::string& folder)>;
 // An Error of `why_not` does not reject a run: the command meets the error again and reports it.
 ChosenRun choose_run(const std::string& series, const WhyNot& why_not);
 
-// "takes runs/c; passed over: runs/c.2 (..)"; "" if no run was passed over.
+// "uses runs/c; passed over: runs/c.2 (..)"; "" if no run was passed over.
 std::string text_of(const ChosenRun& chosen);
 // A line for each run that was passed over, after a line break.
 std::string reasons_of(const ChosenRun& chosen);

@@ -28,7 +28,7 @@ double share_number(const Metadata& metadata, const std::string& key, const std:
   char* end = nullptr;
   const double share = std::strtod(text.c_str(), &end);
   check(!text.empty() && *end == 0 && share >= 0 && share <= 1, path, ": its metadata has ", key,
-        " '", printable(text), "'");
+        " '", printable(text), "', should be a number from 0 to 1");
   return share;
 }
 

@@ -227,7 +227,9 @@ StepResult TrainingRun::step(int64_t step) {
   constexpr int64_t kMostSkipped = 10;
   StepResult result = run_step(step);
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
-  check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
+  check(skipped_in_a_row_ < kMostSkipped, kMostSkipped,
+        " steps in a row were skipped because gradients were not finite; lower SOLVER.BASE_LR or "
+        "lengthen SOLVER.WARM_UP_ITERS. Step ",
         step, ": ", result.skipped);
   // With deferred gradients the previous step overflowed; the next step checks this step.
   const bool judged_later = settings_.step.options.deferred && !model().checks.empty();

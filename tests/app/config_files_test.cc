@@ -82,7 +82,7 @@ TEST_F(ConfigFilesTest, WhatIsNoBaseIsNamedWithItsFileAndLine) {
   refused("_BASE_:\n- good.yaml\n- none.yaml\n", path + ":3: _BASE_: cannot read ", "none.yaml");
   file("a.yaml", "_BASE_: [good.yaml, x.yaml]\n");
   refused("DEVICES: cpu\n_BASE_:\n- good.yaml\n- a.yaml\n",
-          (folder / "a.yaml") + ":1: _BASE_ closes a circle: " + path + " -> " +
+          (folder / "a.yaml") + ":1: _BASE_ includes files in a circle: " + path + " -> " +
               (folder / "a.yaml") + " -> ");
   // An error in a base names the base's file.
   file("bad.yaml", "DEVICES: cpu\nTRAIN: {BATCH_SIZ: 8}\n");

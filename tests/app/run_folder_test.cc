@@ -67,7 +67,7 @@ TEST_F(RunFolder, OfARunWithoutACheckpointIsPassedOver) {
   EXPECT_TRUE(fs::exists(failed + "/report.html"));
   EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
   const std::string why = failed + " (contains no checkpoint.safetensors)";
-  const std::string said = "takes " + first + "; passed over: " + why + "\n";
+  const std::string said = "uses " + first + "; passed over: " + why + "\n";
   const std::string picture = drawn_digit();
   const std::vector<std::string> test{"test", config(), "OUTPUT_DIR", first};
   const Outcome tested = run_lockstep(test);
@@ -107,7 +107,7 @@ TEST_F(RunFolder, ALinkToARunWithoutACheckpointMeansTheNewestWithOne) {
   };
   for (const char* name : {"a.3", "a.9"}) {
     point_to(name);
-    const std::string said = "takes " + (folder / "runs/a.2") + " instead of " + link;
+    const std::string said = "uses " + (folder / "runs/a.2") + " instead of " + link;
     const Outcome seen = run_lockstep({"infer", link, picture});
     EXPECT_EQ(seen.exit_code, 0) << seen.err;
     EXPECT_NE(seen.err.find(said), std::string::npos) << seen.err;
@@ -129,7 +129,7 @@ TEST_F(RunFolder, OfAnotherNetworkIsPassedOver) {
   ASSERT_EQ(quick("run").exit_code, 0);
   ASSERT_EQ(quick("run", wide).exit_code, 0);
   const std::string first = folder / "run", second = folder / "run.2";
-  const std::string said = "takes " + first + "; passed over: " + second +
+  const std::string said = "uses " + first + "; passed over: " + second +
                            " (another network, with different shapes: fc2_w is float32[16,32], in "
                            "the file float32[17,32], ";
   const Outcome tested = run_lockstep({"test", config(), "OUTPUT_DIR", first});

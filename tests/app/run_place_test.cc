@@ -81,7 +81,7 @@ TEST_F(RunPlaceTest, ALinkWithASlashFallsBackAsTheLinkDoes) {
   const std::string link = folder / "runs/latest", run = folder / "runs/a";
   fs::remove(link);
   fs::create_directory_symlink("a.9", link);
-  const std::string said = "takes " + run + " instead of " + link + "/, which leads to ";
+  const std::string said = "uses " + run + " instead of " + link + "/, which leads to ";
   const Outcome written = run_lockstep({"export", link + "/", "-o", folder / "out.onnx"});
   EXPECT_EQ(written.exit_code, 0) << written.err;
   EXPECT_NE(written.err.find(said), std::string::npos) << written.err;
@@ -185,7 +185,7 @@ TEST_F(RunPlaceTest, OfOthersWithAPreviousCheckpointOnlyIsPassedOver) {
   EXPECT_NE(longer.err.find("passed over: " + second + " ("), std::string::npos) << longer.err;
   EXPECT_NE(longer.err.find("was saved with TRAIN.BATCH_SIZE 20"), std::string::npos) << longer.err;
   without_newest({"MODEL.HIDDEN", "[32, 17]"});
-  const std::string said = "takes " + first + "; passed over: " + second + " (another network, ";
+  const std::string said = "uses " + first + "; passed over: " + second + " (another network, ";
   for (const char* word : {"auto", ""}) {
     std::vector<std::string> more = resuming(word);
     more.insert(more.end(), {"SOLVER.MAX_ITER", "9"});

@@ -309,8 +309,9 @@ TEST_F(DetectorConfigTest, IncludesABase) {
   file("_BASE_: b.yaml\n", "a.yaml");
   file("OUTPUT_DIR: x\n_BASE_: a.yaml\n", "b.yaml");
   expect_error([&] { config_files(folder / "a.yaml"); },
-               "b.yaml:2: _BASE_ closes a circle: ", "a.yaml -> ", "b.yaml -> ");
-  expect_error([&] { config_files(file("_BASE_: x.yaml\n")); }, "x.yaml:1: _BASE_ closes a circle");
+               "b.yaml:2: _BASE_ includes files in a circle: ", "a.yaml -> ", "b.yaml -> ");
+  expect_error([&] { config_files(file("_BASE_: x.yaml\n")); },
+               "x.yaml:1: _BASE_ includes files in a circle");
   expect_error([&] { config_files(file("_BASE_: none.yaml\n")); },
                "x.yaml:1: _BASE_: ", "none.yaml");
   // An error in a base names the base. A classification may have bases, too.

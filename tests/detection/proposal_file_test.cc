@@ -109,7 +109,7 @@ TEST_F(ProposalFile, OfAnotherKindIsRefused) {
                  "proposals are read from .safetensors files", "`lockstep test`", "MODEL.RPN_ONLY");
   expect_error([&] { read_proposals(folder_ / "no.safetensors", "two", table_, kAll); },
                "no.safetensors");
-  refused([](Content& c) { c.metadata.erase("format"); }, "is no file of proposals",
+  refused([](Content& c) { c.metadata.erase("format"); }, "is not a file of proposals",
           "its metadata has no format");
   refused([](Content& c) { c.metadata["format"] = "lockstep checkpoint 2"; },
           "its format is 'lockstep checkpoint 2', should be 'lockstep proposals 2'");

@@ -302,8 +302,9 @@ TEST_F(TextCommand, DamagedModelsAreNamed) {
                                                    {"pred_b", Literal(DType::float32, {2})}});
   model.metadata["vocabulary"] = "[101, 110, 111]";
   save_model(model, path);
-  expect_refused(run_lockstep({"infer", path, folder / "prompt"}),
-                 {"bad.onnx: is no language model"});
+  expect_refused(
+      run_lockstep({"infer", path, folder / "prompt"}),
+      {"bad.onnx: is not a language model; a language model takes characters [rows, steps]"});
 }
 
 // LOCKSTEP_UPDATE_GOLDEN=1 rewrites the page.
