@@ -54,7 +54,7 @@ RecurrentOutputs stack(Net& net, Cell cell, Value x, int64_t hidden, const Recur
   check(shape.size() == 3, of_layer(site), "the data of a recurrent layer is ", shape,
         ", should be [steps, batch, inputs], or [batch, steps, inputs] with batch_first");
   check(hidden > 0 && options.layers > 0, of_layer(site), options.layers, " layers of ", hidden,
-        " hidden units");
+        " hidden units: both numbers should be at least 1");
   for (const auto* states : {&options.first_h, &options.first_c})
     check(states->empty() || static_cast<int64_t>(states->size()) == options.layers, of_layer(site),
           states->size(), " first states for ", options.layers, " layers");
@@ -85,7 +85,8 @@ Value embedding_layer(Net& net, Value numbers, int64_t count, int64_t width,
   const DType type = net.graph.dtype(numbers);
   check(type == DType::int64 || type == DType::int32, of_layer(site),
         "an embedding looks up whole numbers, ", "int32 or int64, not ", type);
-  check(count > 0 && width > 0, of_layer(site), "a table of ", count, " rows of ", width);
+  check(count > 0 && width > 0, of_layer(site),
+        "count and width of an embedding should be at least 1, are ", count, " and ", width);
   const Value table = net.param(site.name + net.names.weight, {count, width}, options.weight,
                                 StateKind::weight, site.where);
   return gather(net.graph, table, numbers, 0, site);

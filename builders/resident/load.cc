@@ -61,7 +61,7 @@ ResidentSlice resident_slice(const ResidentLoad& load, int64_t index) {
 std::vector<int64_t> sweep_order(const ResidentLoad& load, int64_t epochs, uint64_t seed,
                                  int64_t first_epoch) {
   check(epochs >= 0 && first_epoch >= 0, "a sweep of ", epochs, " epochs from number ", first_epoch,
-        " on");
+        " on: both numbers should be 0 or more");
   std::vector<int64_t> order;
   for (int64_t epoch = first_epoch; epoch < first_epoch + epochs; ++epoch) {
     std::vector<int64_t> indices;

@@ -10,7 +10,8 @@ namespace lockstep {
 Shares::Shares(const ProcessShare& share, int replicas, int auxiliaries)
     : share_(share), replicas_(replicas) {
   check(share.processes >= 1 && share.rank >= 0 && share.rank < share.processes, "rank ",
-        share.rank, " of ", share.processes, " processes; ranks begin at 0 and end below that");
+        share.rank, " of ", share.processes,
+        " processes: a rank should be at least 0 and below the number of processes");
   check(replicas >= share.processes, replicas, " replicas cannot be divided over ", share.processes,
         " processes; build the step for ", share.processes, " or more");
   check(auxiliaries % share.processes == 0, auxiliaries,

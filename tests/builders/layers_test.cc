@@ -121,7 +121,8 @@ TEST(SequenceLayers, DataThatIsNotTheirsIsNamed) {
   };
   refused(lstm({}), {"N", 12}, "the data of a recurrent layer is [N,12], should be [steps, batch");
   refused(lstm({}), {3, "N", "K"}, "dimension 2 of [3,N,K] must be known");
-  refused(lstm({.layers = 0}), {3, "N", 2}, "0 layers of 4 hidden units");
+  refused(lstm({.layers = 0}), {3, "N", 2},
+          "0 layers of 4 hidden units: both numbers should be at least 1");
   refused(lstm({.layers = 2, .first_h = {Value{0}}}), {3, "N", 2}, "1 first states for 2 layers");
   refused([](Net& net, Value x) { embedding_layer(net, x, 5, 2, {}, "layer1"); }, {"N"},
           "an embedding looks up whole numbers, int32 or int64, not float32");

@@ -69,7 +69,8 @@ TEST(Partition, RefusesWhatCannotBeShared) {
       "2 replicas", "over 3 processes", "build the step for 3 or more");
   for (const auto& [rank, processes] : {std::pair{2, 2}, {-1, 2}, {0, 0}})
     expect_error([&, share = ProcessShare{rank, processes}] { partition(whole, share); },
-                 join("rank ", rank, " of ", processes, " processes; ranks begin at 0"));
+                 join("rank ", rank, " of ", processes,
+                      " processes: a rank should be at least 0 and below the number of processes"));
   const TrainingModel of_three =
       sum_model({.spec = parse_all_reduce("nccl/xring"), .processes = 3}, 6, 8);
   for (int rank : {0, 1})
