@@ -106,7 +106,7 @@ Preparation digits_preparation(const DatasetOptions&) {
 }
 
 DigitImages::DigitImages(const DatasetOptions& options) : Dataset(digits_preparation(options)) {
-  check(options.size > 0, "a data set of ", options.size, " images");
+  check(options.size > 0, "the data set has ", options.size, " images, should have at least 1");
   pixels_.resize(options.size * kSide * kSide);
   labels_.resize(options.size);
   const uint64_t stream = options.held_out ? kHeldOutStream : kTrainStream;

@@ -32,10 +32,11 @@ int64_t EpochOrder::at(int64_t position) const {
 
 LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptions& options)
     : dataset_(dataset), options_(options), order_(dataset.size(), options.seed) {
-  check(options.batch > 0, "a batch of ", options.batch, " images");
+  check(options.batch > 0, "the batch has ", options.batch, " images, should have at least 1");
   if (options_.count < 0) options_.count = options.batch - options.first;
   check(options_.count > 0 && options_.first + options_.count <= options.batch, "images ",
-        options_.first, " to ", options_.first + options_.count, " of a batch of ", options.batch);
+        options_.first, " to ", options_.first + options_.count, " are not within a batch of ",
+        options.batch);
   check(dataset.size() > 0, "the data set is empty");
   forms_ = {{{options_.images,
               {options_.bytes ? DType::uint8 : DType::float32,

@@ -58,7 +58,7 @@ int64_t Loader::queue() { return members_->queue(); }
 
 Loader::Members::Members(const MinibatchSource& source, int threads)
     : source_(source), slots_(kAhead) {
-  check(source.items() > 0, "a minibatch of ", source.items(), " items");
+  check(source.items() > 0, "a minibatch has ", source.items(), " items, should have at least 1");
   make_slots();
   try {
     for (int i = 0; i < std::max(1, threads); ++i) threads_.emplace_back([this] { work(); });

@@ -27,7 +27,7 @@ Preparation synthetic_preparation(const DatasetOptions& options) {
 
 SyntheticImages::SyntheticImages(const DatasetOptions& options)
     : Dataset(synthetic_preparation(options)), options_(options) {
-  check(options.size > 0, "a data set of ", options.size, " images");
+  check(options.size > 0, "the data set has ", options.size, " images, should have at least 1");
   check(options.classes > 0 && options.image_size > 0, "synthetic images of ", options.image_size,
         " pixels in ", options.classes, " classes");
 }

@@ -147,7 +147,8 @@ class AnnotationReader {
     const std::vector<double> size = fields.numbers("size", 2);
     for (double side : size)
       if (side < 1 || side > static_cast<double>(kLargestSide) || side != std::floor(side))
-        object.refuse("'segmentation' has a size of ", size[0], " x ", size[1]);
+        object.refuse("the size of 'segmentation' should be whole numbers from 1, is ", size[0],
+                      " x ", size[1]);
     RunLengths runs{static_cast<int64_t>(size[0]), static_cast<int64_t>(size[1]), {}};
     try {
       if (fields.at("counts").is_string())

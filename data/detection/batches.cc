@@ -29,7 +29,7 @@ DetectionBatches::DetectionBatches(const PictureSet& pictures, const DetectionBa
 
 void DetectionBatches::take(int64_t first, int64_t count) {
   check(first >= 0 && count > 0 && first + count <= options_.batch, "pictures ", first, " to ",
-        first + count, " of a step of ", options_.batch);
+        first + count, " are not within a step of ", options_.batch);
   options_.first = first;
   options_.count = count;
   list_forms();

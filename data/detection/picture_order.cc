@@ -16,7 +16,7 @@ constexpr uint64_t kPictureStream = uint64_t{7} << 40;  // above the streams of 
 PictureOrder::PictureOrder(std::vector<int32_t> groups, const OrderOptions& options)
     : groups_(std::move(groups)), options_(options) {
   check(!groups_.empty(), "there is no picture to train on");
-  check(options.batch >= 1, "a step of ", options.batch, " pictures");
+  check(options.batch >= 1, "a step has ", options.batch, " pictures, should have at least 1");
   counts_.resize(*std::max_element(groups_.begin(), groups_.end()) + 1);
   for (int32_t group : groups_) counts_[group] += options.mirrored ? 2 : 1;
 }

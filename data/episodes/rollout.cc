@@ -16,7 +16,7 @@ constexpr uint64_t kActions = uint64_t{1} << 60;  // first random stream of draw
 
 Collector::Collector(Environments& environments, Predictor& policy, const CollectorOptions& options)
     : environments_(environments), policy_(policy), options_(options) {
-  check(options.steps >= 1, "a rollout of ", options.steps, " steps");
+  check(options.steps >= 1, "a rollout has ", options.steps, " steps, should have at least 1");
   rollout_.rows = environments.count() * options.steps;
   const std::size_t rows = rollout_.rows;
   rollout_.observations.resize(rows * environments.kind().observations);

@@ -57,12 +57,12 @@ struct TextBatches::Members {
 TextBatches::TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
                          const TextBatchOptions& options)
     : members_(std::make_unique<Members>(text, ranges, options)) {
-  check(options.batch > 0, "a batch of ", options.batch, " rows");
+  check(options.batch > 0, "the batch has ", options.batch, " rows, should have at least 1");
   const int64_t first = options.first;
   int64_t& count = members_->options.count;
   if (count < 0) count = options.batch - first;
   check(count > 0 && first + count <= options.batch, "rows ", first, " to ", first + count,
-        " of a batch of ", options.batch);
+        " are not within a batch of ", options.batch);
   const TensorDesc rows{DType::int64, {count, options.length}};
   members_->forms = {{{options.characters, rows}, {options.labels, rows}}};
 }

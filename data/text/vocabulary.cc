@@ -26,7 +26,7 @@ Vocabulary::Vocabulary(const std::string& text) {
     ids_[value] = static_cast<int16_t>(bytes_.size());
     bytes_ += static_cast<char>(value);
   }
-  check(!bytes_.empty(), "a vocabulary of no text");
+  check(!bytes_.empty(), "a vocabulary needs text, but the text is empty");
 }
 
 std::vector<uint8_t> Vocabulary::encode(const JoinedText& text) const {

@@ -181,7 +181,8 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(with("segmentation", R"({"size": [2, 2], "counts": [1, 2]})"),
           "annotation 5: 'segmentation': runs add up to 3 pixels, the mask of 2 x 2 has 4");
   refused(with("segmentation", R"({"size": [2, 2], "counts": [-1, 5]})"), "a run of -1 pixels");
-  refused(with("segmentation", R"({"size": [0, 2], "counts": []})"), "has a size of 0 x 2");
+  refused(with("segmentation", R"({"size": [0, 2], "counts": []})"),
+          "the size of 'segmentation' should be whole numbers from 1, is 0 x 2");
   refused(with("segmentation", R"({"size": [2, 2], "counts": "Q"})"), "run 0 is cut off");
   refused(with("segmentation", R"({"size": [2, 2], "counts": "\u0001"})"),
           "has the character '\\x01'");

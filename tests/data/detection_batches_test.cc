@@ -240,7 +240,7 @@ TEST_F(WrittenPictures, WhatCannotBeTrainedOnIsRefused) {
       "made.json: none of the 6 images has a box to train on; objects left out: 6 too small");
   few = options();
   few.first = 3;
-  expect_error([&] { DetectionBatches(set, few); }, "of a step of 3");
+  expect_error([&] { DetectionBatches(set, few); }, "are not within a step of 3");
   few = options();
   few.scales.clear();
   expect_error([&] { DetectionBatches(set, few); }, "there is no scale");

@@ -73,7 +73,8 @@ TEST(PictureOrder, AnyStepIsReachedDirectly) {
 
 TEST(PictureOrder, NothingToTakeIsAnError) {
   expect_error([] { PictureOrder({}, {}); }, "there is no picture to train on");
-  expect_error([] { PictureOrder({0}, {.batch = 0}); }, "a step of 0 pictures");
+  expect_error([] { PictureOrder({0}, {.batch = 0}); },
+               "a step has 0 pictures, should have at least 1");
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST(Vocabulary, NumbersTheBytesThatOccur) {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
   EXPECT_EQ(Vocabulary(all).size(), 256);
-  expect_error([] { Vocabulary(""); }, "no text");
+  expect_error([] { Vocabulary(""); }, "a vocabulary needs text, but the text is empty");
 }
 
 TEST(TextSplit, HoldsOutEveryTenthThousand) {
@@ -183,12 +183,12 @@ TEST(TextBatches, OfTooLittleTextAreRefused) {
       [&] {
         TextBatches(text, {{0, 100}}, {.batch = 0, .length = 9});
       },
-      "a batch of 0 rows");
+      "the batch has 0 rows, should have at least 1");
   expect_error(
       [&] {
         TextBatches(text, {{0, 100}}, {.batch = 4, .length = 9, .first = 3, .count = 2});
       },
-      "rows 3 to 5 of a batch of 4");
+      "rows 3 to 5 are not within a batch of 4");
 }
 
 TEST(ScoredRows, PredictEachHeldOutCharacterOnceFromEnough) {
