@@ -95,10 +95,11 @@ void check_memory(std::size_t bytes, const std::string& what) {
   if (bytes <= kAlwaysThere && !std::getenv("LOCKSTEP_MEMORY")) return;
   const std::size_t usable = usable_memory();
   if (bytes > usable)
-    throw NoMemory(
-        join(what, " needs ", text_of_bytes(bytes), " of memory; ", text_of_bytes(usable),
-             std::getenv("LOCKSTEP_MEMORY") ? " are allowed by LOCKSTEP_MEMORY"
-                                            : " are free (LOCKSTEP_MEMORY=64G allows that much)"));
+    throw NoMemory(join(what, " needs ", text_of_bytes(bytes), " of memory; ",
+                        text_of_bytes(usable),
+                        std::getenv("LOCKSTEP_MEMORY")
+                            ? " are allowed by LOCKSTEP_MEMORY"
+                            : " are free; LOCKSTEP_MEMORY=64G sets the limit to 64 GiB instead"));
 }
 
 std::size_t saturating_add(std::size_t a, std::size_t b) {

@@ -102,7 +102,7 @@ void refuse_control(std::string_view text, std::string_view place, std::string_v
   if (found.empty()) return;
   constexpr std::size_t kShown = 80;
   fail(place, ": ", in_quotes(text.substr(0, kShown)), text.size() > kShown ? ".." : "",
-       " contains the control character ", found, ", which no such text may have; remove it");
+       " contains the control character ", found, ", which is not allowed here; remove it");
 }
 
 }  // namespace lockstep

@@ -10,8 +10,8 @@ namespace lockstep {
 
 void Graph::reorder(const std::vector<int>& order) {
   Members& m = *members_;
-  check(order.size() == m.nodes.size(), "reorder: ", order.size(), " of ", m.nodes.size(),
-        " nodes");
+  check(order.size() == m.nodes.size(), "reorder: the order lists ", order.size(), " of ",
+        m.nodes.size(), " nodes");
   std::vector<int> new_index(m.nodes.size(), -1);
   for (int i = 0; i < static_cast<int>(order.size()); ++i) {
     check(order[i] >= 0 && order[i] < node_count() && new_index[order[i]] < 0, "reorder: node ",

@@ -32,7 +32,8 @@ class Attention {
     const int64_t heads = node.attributes().integer("q_num_heads", 0);
     const int64_t kv_heads = node.attributes().integer("kv_num_heads", 0);
     if (flat_ && (heads < 1 || kv_heads < 1))
-      fail(node.description(), ": q_num_heads is ", heads, " and kv_num_heads ", kv_heads);
+      fail(node.description(), ": q_num_heads and kv_num_heads should be positive, are ", heads,
+           " and ", kv_heads);
     query_ = flat_ ? by_head(node, node.input(0), heads) : node.input(0);
     key_ = with_past(flat_ ? by_head(node, node.input(1), kv_heads) : node.input(1), 4);
     value_ = with_past(flat_ ? by_head(node, node.input(2), kv_heads) : node.input(2), 5);
@@ -172,7 +173,7 @@ void write_rotary_embedding(NewerNode& node) {
     fail(node.description(), ": data has ", rank, " dimensions, needs 3 or 4");
   const bool flat = rank == 3;
   const int64_t heads = node.attributes().integer("num_heads", 0);
-  if (flat && heads < 1) fail(node.description(), ": num_heads is ", heads);
+  if (flat && heads < 1) fail(node.description(), ": num_heads should be positive, is ", heads);
   // [batch, positions, heads, width]: the angles are the same for every head.
   const std::vector<int64_t> swap{0, 2, 1, 3};
   const Value apart = flat ? node.add("Reshape", {x, node.vector({0, 0, heads, -1})})
@@ -181,7 +182,9 @@ void write_rotary_embedding(NewerNode& node) {
   int64_t turned = node.attributes().integer("rotary_embedding_dim", 0);
   if (turned == 0) turned = width;
   if (turned < 0 || turned > width || turned % 2 != 0)
-    fail(node.description(), ": rotary_embedding_dim is ", turned, " of ", width);
+    fail(node.description(),
+         ": rotary_embedding_dim should be even and at most the width of a head, is ", turned,
+         " of ", width);
   auto angles = [&](std::size_t operand) {
     const Value all = node.input(operand);
     const Value at = node.input(3) ? node.add("Gather", {all, node.input(3)}) : all;

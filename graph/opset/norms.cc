@@ -22,7 +22,7 @@ Value filled(NewerNode& node, int64_t count, double value) {
 
 int64_t groups_of(const NewerNode& node) {
   const int64_t groups = node.attributes().integer("num_groups", 0);
-  if (groups < 1) fail(node.description(), ": num_groups is ", groups);
+  if (groups < 1) fail(node.description(), ": num_groups should be positive, is ", groups);
   if (node.shape(0).size() < 2)
     fail(node.description(), ": data has ", node.shape(0).size(),
          " dimensions, needs a batch and channels");

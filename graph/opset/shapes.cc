@@ -37,7 +37,7 @@ Value sliced(NewerNode& node, Value x, int64_t axis, int64_t start, int64_t end)
 
 // Returns x tiled along an axis, from `begin` elements before x to `end` elements after.
 Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begin, int64_t end) {
-  if (size < 1) fail(node.description(), ": mode wrap of an axis of size ", size);
+  if (size < 1) fail(node.description(), ": mode wrap cannot pad an axis of size ", size);
   const int64_t before = (std::max<int64_t>(begin, 0) + size - 1) / size;
   const int64_t after = (std::max<int64_t>(end, 0) + size - 1) / size;
   const std::vector<Value> copies(before + 1 + after, x);
@@ -50,7 +50,7 @@ Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begi
 void split_into_parts(NewerNode& node) {
   const int64_t parts = node.attributes().integer("num_outputs", 0);
   node.drop_attribute("num_outputs");
-  if (parts < 0) fail(node.description(), ": num_outputs is ", parts);
+  if (parts < 0) fail(node.description(), ": num_outputs should be positive, is ", parts);
   if (parts == 0 || node.input(1)) return;
   const Shape x = node.shape(0);
   const int64_t axis = normal_axis(node, node.attributes().integer("axis", 0), x.size());

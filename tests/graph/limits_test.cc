@@ -25,7 +25,8 @@ TEST(Limits, BytesAreReadAndWritten) {
   EXPECT_GT(usable_memory(), std::size_t{1} << 26);
   check_memory(1 << 24, "a little");
   expect_error([] { check_memory(std::size_t{1} << 60, "'y' float32[..]"); },
-               "'y' float32[..] needs", "1 EiB", "are free");
+               "'y' float32[..] needs", "1 EiB",
+               "are free; LOCKSTEP_MEMORY=64G sets the limit to 64 GiB instead");
 }
 
 TEST(Limits, AreWhatTheUserSays) {

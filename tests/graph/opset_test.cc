@@ -136,7 +136,7 @@ TEST_F(NewerOpset, OpsetAndIrVersionBeyondTheNewestAreNamed) {
 TEST_F(NewerOpset, WhatFitsNoOperatorIsNamed) {
   const Operand x = floats("x", {4, 6});
   op("Split", {x}, {{"num_outputs", int64_t{-1}}});
-  refused("place (Split of opset 23)", "num_outputs is -1");
+  refused("place (Split of opset 23)", "num_outputs should be positive, is -1");
   op("Split", {x}, {{"num_outputs", int64_t{1} << 45}});
   refused("place (Split", "4 elements cannot be split");
   op("Pad", {floats("x", {4, 0}), given("pads", {0, 1, 0, 1})}, {{"mode", "wrap"}});
@@ -281,12 +281,12 @@ TEST_F(NewerOpset, NonsenseIsNamed) {
   op("Split", {floats("x", {2})}, {{"num_outputs", int64_t{4}}});
   refused("2 elements cannot be split into 4 parts");
   op("GroupNormalization", {floats("x", {1, 4, 2}), floats("s", {4}), floats("b", {4})});
-  refused("num_groups is 0");
+  refused("num_groups should be positive, is 0");
   op("Attention", {floats("q", {1, 5, 4}), floats("k", {1, 5, 4}), floats("v", {1, 5, 4})});
-  refused("q_num_heads is 0 and kv_num_heads 0");
+  refused("q_num_heads and kv_num_heads should be positive, are 0 and 0");
   op("RotaryEmbedding", {floats("x", {1, 2, 5, 4}), floats("c", {1, 5, 2}), floats("s", {1, 5, 2})},
      {{"rotary_embedding_dim", int64_t{6}}});
-  refused("rotary_embedding_dim is 6 of 4");
+  refused("rotary_embedding_dim should be even and at most the width of a head, is 6 of 4");
   op("AveragePool", {floats("x", {1, 1, 4, 4})},
      {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"dilations", std::vector<int64_t>{2}}});
   refused("have 2, 2, 4 and 1 entries for data with 4 dimensions");

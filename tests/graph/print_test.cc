@@ -62,10 +62,9 @@ TEST(Printable, ShowsWhatIsThere) {
 TEST(ControlCharacters, AreRefusedByNameWithTheRemedy) {
   refuse_control("größe 重み/a b.png \xff\x9b", "here");
   refuse_control("a\tb\nc", "here", "\t\n");
-  expect_error(
-      [] { refuse_control(std::string("a\0b", 3), "here"); },
-      "here: \"a\\x00b\" contains the control character \\x00, which no such text may have; "
-      "remove it");
+  expect_error([] { refuse_control(std::string("a\0b", 3), "here"); },
+               "here: \"a\\x00b\" contains the control character \\x00, which is not allowed here; "
+               "remove it");
   expect_error([] { refuse_control("a\tb\nc", "here", "\t"); }, "the control character \\n,");
   expect_error([] { refuse_control("a\xc2\x9bJ", "here"); }, "the control character \\xc2\\x9b,");
 }
