@@ -79,12 +79,13 @@ std::vector<Device> parse_devices(std::string_view text) {
       DeviceKind kind = parse_kind(item.substr(0, std::min(star, item.find(':'))), text);
       const auto one = item.substr(0, star).find(':');
       int count = parse_count(item.substr(star + 1), text);
-      check(count > 0, "'", text, "' names no device");
+      check(count > 0, "'", text, "' names no device; the number after * should be at least 1");
       check_number(devices.size() + count, text);
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {
-        check(info_of(kind).is_hardware, "'", text, "': every CPU replica is a separate device");
+        check(info_of(kind).is_hardware, "'", text,
+              "': every CPU replica is a separate device; write cpu*2");
         const int index = parse_index(item.substr(one + 1, star - one - 1), text);
         for (int i = 0; i < count; ++i) devices.push_back({kind, index});
       }

@@ -84,7 +84,7 @@ class GlooStore final : public gloo::rendezvous::Store {
               value->size(), " bytes, not of ", addresses_);
         return {value->begin(), value->end()};
       }
-    fail("no rank set '", key, "' in time");
+    fail("no rank wrote '", key, "' to the store in time");
   }
   void wait(const std::vector<std::string>& keys) override {
     for (const std::string& key : keys) get(key);

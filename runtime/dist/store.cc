@@ -13,7 +13,7 @@ std::string Store::wait(const std::string& key, Milliseconds patience) {
   for (Milliseconds pause(1);; pause = std::min(pause * 2, Milliseconds(50))) {
     if (auto value = get(key)) return *value;
     if (std::chrono::steady_clock::now() > end)
-      fail("no rank set '", key, "' within ", patience.count() / 1000.0, " s");
+      fail("no rank wrote '", key, "' to the store within ", patience.count() / 1000.0, " s");
     std::this_thread::sleep_for(pause);
   }
 }
