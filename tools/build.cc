@@ -71,7 +71,7 @@ void add_build(CLI::App& app, Command& chosen) {
       SourcedModel source = model_from(options->model);
       TrainingModel& model = source.model;
       check(model.step.node_count() > 0, options->model.source,
-            ": holds a network, but no step; --loss names the value to minimise");
+            ": contains a network, but no training step; name the value to minimise with --loss");
       if (options->names)
         model = with_step_names(*options->names, source.network, options->model.source,
                                 std::move(model));

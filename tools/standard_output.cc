@@ -28,7 +28,7 @@ std::string trouble_with_output() {
   const bool refused = write(STDOUT_FILENO, "\n", 1) < 0;
   return join("cannot write to standard output",
               refused ? join(": ", std::strerror(errno)) : std::string(),
-              "; some of the output is lost, nothing else");
+              "; some of the output is lost, but no file is");
 }
 
 }  // namespace lockstep

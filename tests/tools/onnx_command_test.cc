@@ -132,7 +132,7 @@ TEST_F(OnnxCommand, BuildMakesAStepOfANetwork) {
   EXPECT_EQ(step.model.gradients[0].values[1], "gpu_1/b_grad_sum");
   expect_refused(run_lockstep({"build", "lenet", "--loss", "loss"}), {"--loss", "lenet"});
   expect_refused(run_lockstep({"build", folder / "net.onnx", "-o", folder / "none.onnx"}),
-                 {"net.onnx: holds a network, but no step", "--loss"});
+                 {"net.onnx: contains a network, but no training step", "--loss"});
   EXPECT_FALSE(fs::exists(folder / "none.onnx"));
   expect_refused(step_of(folder / "step.onnx"), {"contains a training step"});
 }

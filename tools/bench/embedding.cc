@@ -66,7 +66,8 @@ class EmbeddingSteps {
   static TrainingModel model_of(const EmbeddingBench& options, EmbeddingSum sum, Comm* comm) {
     DataParallelOptions step = replicas_on(parse_devices(options.devices));
     step.replicas *= comm ? comm->size() : 1;
-    check(step.replicas > 1, "one replica sums nothing; --devices 'cpu*2', or several processes");
+    check(step.replicas > 1,
+          "one replica sums nothing; use --devices 'cpu*2' or several processes");
     step.embeddings = sum;
     step.share = kShare;
     TrainingModel whole = build_data_parallel_model(all_ops(), mean_of_words(options.words),
