@@ -131,12 +131,13 @@ int try_lock(int file) {
 int take_lock(const fs::path& folder) {
   const int file = open((folder / kLock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (file < 0 && errno == ENOENT) return -1;
-  check(file >= 0, (folder / kLock).string(), ": ", std::strerror(errno));
+  check(file >= 0, (folder / kLock).string(),
+        ": cannot open the lock file: ", std::strerror(errno));
   const int reason = try_lock(file);
   if (reason != 0 || !is_still(file, folder / kLock)) {
     close(file);
-    check(reason == 0 || reason == EWOULDBLOCK, (folder / kLock).string(), ": ",
-          std::strerror(reason));
+    check(reason == 0 || reason == EWOULDBLOCK, (folder / kLock).string(),
+          ": cannot lock the file: ", std::strerror(reason));
     return -1;
   }
   write_lock(file, join(getpid(), "\n"));
