@@ -42,7 +42,7 @@ Dims dims_of(std::string_view header, const std::string& path) {
     int64_t size = 0;
     auto [after, error] = std::from_chars(at, end, size);
     if (error == std::errc()) {
-      check(size >= 0, path, ": a dimension of ", size);
+      check(size >= 0, path, ": a dimension should be 0 or more, is ", size);
       dims.push_back(size);
       at = after;
     } else {

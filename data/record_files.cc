@@ -29,7 +29,7 @@ class PackedImages final : public Dataset {
     for (std::size_t i = 0; i < data_.labels.size(); ++i)
       check(data_.labels[i] < data_.classes.size(), path, ": label ", i, " is ",
             int{data_.labels[i]}, ", but there are ", data_.classes.size(), " classes");
-    check(!data_.labels.empty(), path, ": no images");
+    check(!data_.labels.empty(), path, ": contains no images");
   }
 
   int64_t size() const override { return static_cast<int64_t>(data_.labels.size()); }
@@ -87,7 +87,8 @@ std::vector<uint8_t> read_idx(const std::string& path, std::vector<int64_t>& dim
   for (std::size_t d = 0; d < dims.size(); ++d) {
     dims[d] = 0;
     for (std::size_t i = 0; i < 4; ++i) dims[d] = dims[d] * 256 + byte(4 + 4 * d + i);
-    check(dims[d] > 0 && dims[d] <= (int64_t{1} << 31) / count, path, ": a dimension of ", dims[d]);
+    check(dims[d] > 0 && dims[d] <= (int64_t{1} << 31) / count, path,
+          ": a dimension is 0 or too large: ", dims[d]);
     count *= dims[d];
   }
   check(text.size() == header + count, path, ": has ", text.size() - header,
