@@ -32,7 +32,8 @@ void check_attribute_type(const AttributeProto& attribute) {
   for (auto type :
        {AttributeProto::GRAPH, AttributeProto::GRAPHS, AttributeProto::SPARSE_TENSOR,
         AttributeProto::SPARSE_TENSORS, AttributeProto::TYPE_PROTO, AttributeProto::TYPE_PROTOS})
-    supported(attribute.type() != type, "is a ", AttributeProto::AttributeType_Name(type));
+    supported(attribute.type() != type, "has the unsupported type ",
+              AttributeProto::AttributeType_Name(type));
   check(attribute.type() != AttributeProto::TENSOR || attribute.has_t(), "holds no tensor");
 }
 
@@ -66,7 +67,7 @@ class ModelCheck {
     supported(
         graph.sparse_initializer_size() == 0, "'",
         graph.sparse_initializer_size() > 0 ? graph.sparse_initializer(0).values().name() : "",
-        "' is a sparse initializer");
+        "' is a sparse initializer, which is not supported");
     names.clear();
     for (const auto& input : graph.input()) {
       check(!input.name().empty(), "an input has no name");

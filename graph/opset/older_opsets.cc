@@ -66,7 +66,7 @@ class OldTrainingBatchNorms {
       if (node.op_type() != "BatchNormalization" || node.output_size() < 2) continue;
       for (int i = 3; i < node.output_size(); ++i)
         supported(!used.count(node.output(i)), "'", node.output(i),
-                  "', a saved statistic of BatchNormalization, is used");
+                  "', a saved statistic of BatchNormalization, is used, which is not supported");
       auto& running = running_[node.output(0)];
       for (int i = 1; i < std::min(3, node.output_size()); ++i) running.push_back(node.output(i));
       while (node.output_size() > 1) node.mutable_output()->RemoveLast();
