@@ -41,7 +41,8 @@ std::string in_small_letters(std::string token) {
 std::string token_in(const std::string& path) {
   const store_wire::Socket file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
-    check(errno == ENOENT || errno == ENOTDIR, path, ": ", std::strerror(errno));
+    check(errno == ENOENT || errno == ENOTDIR, path,
+          ": cannot open the file of the run's token: ", std::strerror(errno));
     return "";
   }
   struct stat what {};
@@ -53,7 +54,7 @@ std::string token_in(const std::string& path) {
         ", and create a new token if they must not know this one");
   char bytes[kTokenDigits + 64];
   const ssize_t count = read(file.get(), bytes, sizeof bytes);
-  check(count >= 0, path, ": ", std::strerror(errno));
+  check(count >= 0, path, ": cannot read the run's token: ", std::strerror(errno));
   std::string token(bytes, count);
   while (!token.empty() && std::strchr("\r\n\t ", token.back())) token.pop_back();
   check_token(token, path);
@@ -83,7 +84,7 @@ std::string random_bytes(std::size_t count) {
   for (std::size_t at = 0; at < count;) {
     const ssize_t got = getrandom(bytes.data() + at, count - at, 0);
     if (got < 0 && errno == EINTR) continue;
-    check(got > 0, "no random bytes: ", std::strerror(errno));
+    check(got > 0, "cannot get random bytes for the store: ", std::strerror(errno));
     at += got;
   }
   return bytes;
