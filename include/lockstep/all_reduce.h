@@ -93,7 +93,7 @@ struct AllReduceOptions {
   // and the sums are rounded to this type. undefined: unchanged.
   DType wire = DType::undefined;
   Topology topology = {};  // for `auto`
-  int processes = 1;       // each has the same number of replicas; process 0 has the first ones
+  int processes = 1;       // each has the same number of replicas, in order
   // Devices of each process that hold no replica. They sum in algorithms that have gatherers.
   int auxiliaries = 0;
   // xring: the replicas of a process, from 0, in ring order; empty: 0, 1, ..

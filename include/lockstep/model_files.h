@@ -28,7 +28,7 @@ struct SaveOptions {
   // If all states together have more bytes, they go to `<path>.data`.
   std::size_t inline_limit = 1 << 20;
 };
-// Writes the model. On failure existing files stay as they were.
+// Writes the model. Existing files are replaced when the new files are complete.
 void save_model(const TrainingModel& model, const std::string& path,
                 const SaveOptions& options = {});
 

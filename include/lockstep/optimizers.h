@@ -147,7 +147,7 @@ struct LrSchedule {
   std::vector<double> lrs = {};     // steps_with_lrs: one rate per interval
   int64_t max_iter = 40000;
   int64_t warm_up_iters = 0;              // 0: no warm-up
-  double warm_up_factor = 1.0 / 3;        // of the rate of iteration 0
+  double warm_up_factor = 1.0 / 3;        // linear: at iteration 0; constant: always
   std::string warm_up_method = "linear";  // linear, constant
   // Scales the momentum with the rate if the rate changes by more than the threshold between two
   // iterations.
