@@ -7,7 +7,7 @@ MASK = 0xFFFFFFFF
 
 
 def philox(seed, stream, index):
-    """The generator of runtime/philox.h: four numbers of 32 bits."""
+    """The generator of lockstep/random.h: four numbers of 32 bits."""
     x = [index & MASK, index >> 32, stream & MASK, stream >> 32]
     keys = [seed & MASK, seed >> 32]
     for _ in range(10):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labelled images for classification. A dataset maps an image number and, for augmentation, a draw
-// number to an image. data/loader.h decides which images are read when.
+// number to an image. lockstep/loader.h decides which images are read when.
 #pragma once
 
 #include <array>

@@ -103,7 +103,7 @@ struct Best {
   Value values, places;  // places: int64, positions along the axis
 };
 // The k largest along `axis`, best first; equal values in order of position.
-Best top_k(Graph& graph, Value x, int64_t k, int64_t axis, const Site& site);
+Best top_k(Graph& graph, Value x, int64_t k, int64_t axis, const Site& site = {});
 
 // ---- shapes
 Value identity(Graph& graph, Value x, const Site& site = {});

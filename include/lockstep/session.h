@@ -53,6 +53,7 @@ class Program {
   std::unique_ptr<Members> members_;
 };
 
+// Trains and predicts with one model. Not copyable: programs refer to their session.
 class Session {
  public:
   // Replica k runs on devices[k]; auxiliary devices follow. `model` and `kernels` must outlive the

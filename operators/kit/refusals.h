@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals shared by several families (runtime/kernel/table.h). Refusals by type are in dispatch.h.
+// Refusals shared by several families (lockstep/kernel.h). Refusals by type are in dispatch.h.
 #pragma once
 
 #include <initializer_list>

@@ -12,7 +12,7 @@
 namespace lockstep {
 
 Workers::Workers(int count, int threads, int exchanging)
-    : count_(count), threads_(threads), neighbours_(count - exchanging, threads) {
+    : count_(count), threads_(threads), contention_(count - exchanging, threads) {
   std::size_t others_begun = 0;
   try {
     for (int worker = 0; count_ > 1 && worker < count_; ++worker)
@@ -37,7 +37,7 @@ void Workers::end_threads() {
 }
 
 void Workers::run(Job job, void* context) {
-  neighbours_.look();
+  contention_.look();
   job_ = job;
   context_ = context;
   if (count_ == 1) return do_job(0);
@@ -50,7 +50,7 @@ void Workers::run(Job job, void* context) {
 void Workers::do_job(int worker) {
   const ThreadLimit limit(threads_);
   Team& team = Team::of_this_thread();
-  team.begin(neighbours_.wait_policy_of(worker));
+  team.begin(contention_.wait_policy_of(worker));
   job_(context_, worker);
   if (count_ == 1) team.end();  // the calling thread has other work; pool threads have none
 }

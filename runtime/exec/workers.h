@@ -32,7 +32,7 @@ class Workers {
 
   int count_;
   int threads_;
-  Contention neighbours_;
+  Contention contention_;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;
   void* context_ = nullptr;

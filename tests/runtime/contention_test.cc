@@ -179,24 +179,24 @@ class NeighboursTest : public ::testing::Test {
 TEST_F(NeighboursTest, AreThereAsLongAsOthersUseTheCores) {
   const bool one_core = cpu_cores() == 1;
   const int before = threads_of_this_process();
-  Contention neighbours(1, 2);
-  Looks<Contention> looks{neighbours};
+  Contention contention(1, 2);
+  Looks<Contention> looks{contention};
   looks.add(0);
   looks.add(1);
-  EXPECT_FALSE(neighbours.there());
-  EXPECT_EQ(neighbours.wait_policy_of(0).short_waits, one_core);
+  EXPECT_FALSE(contention.there());
+  EXPECT_EQ(contention.wait_policy_of(0).short_waits, one_core);
   EXPECT_EQ(threads_of_this_process(), before);
   looks.add(30);
-  EXPECT_TRUE(neighbours.there());
-  EXPECT_TRUE(neighbours.wait_policy_of(0).short_waits);
+  EXPECT_TRUE(contention.there());
+  EXPECT_TRUE(contention.wait_policy_of(0).short_waits);
   looks.add(30);
   EXPECT_EQ(threads_of_this_process(), before);
   for (int look = 0; look < 5; ++look) looks.add(0);
-  EXPECT_FALSE(neighbours.there());
-  EXPECT_EQ(neighbours.wait_policy_of(0).short_waits, one_core);
+  EXPECT_FALSE(contention.there());
+  EXPECT_EQ(contention.wait_policy_of(0).short_waits, one_core);
   EXPECT_EQ(threads_of_this_process(), before);
   looks.add(30);
-  EXPECT_TRUE(neighbours.there());
+  EXPECT_TRUE(contention.there());
 }
 
 // Each thread gets a core of all teams' cores if the threads need all cores.
@@ -204,14 +204,14 @@ TEST_F(NeighboursTest, EachThreadGetsACoreIfTheyNeedAll) {
   const int cores = cpu_cores();
   if (cores < 2) GTEST_SKIP() << "this machine has one core";
   const auto cores_of = [&](int teams, int threads) {
-    Contention neighbours(teams, threads);
-    Looks<Contention> looks{neighbours};
+    Contention contention(teams, threads);
+    Looks<Contention> looks{contention};
     looks.add(0);
-    EXPECT_TRUE(neighbours.wait_policy_of(0).cores.empty());
+    EXPECT_TRUE(contention.wait_policy_of(0).cores.empty());
     looks.add(30);
     std::vector<int> all;
     for (int team = 0; team < teams; ++team) {
-      const std::span<const int> of_team = neighbours.wait_policy_of(team).cores;
+      const std::span<const int> of_team = contention.wait_policy_of(team).cores;
       all.insert(all.end(), of_team.begin(), of_team.end());
     }
     return all;
@@ -230,40 +230,40 @@ TEST_F(NeighboursTest, EachThreadGetsACoreIfTheyNeedAll) {
 TEST_F(NeighboursTest, AnOwnSettingIsLeftAlone) {
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     setenv(name, "active", 1);
-    Contention neighbours(1, 2);
+    Contention contention(1, 2);
     unsetenv(name);
-    Looks<Contention> looks{neighbours};
+    Looks<Contention> looks{contention};
     looks.add(0);
     looks.add(30);
-    EXPECT_FALSE(neighbours.there()) << name;
+    EXPECT_FALSE(contention.there()) << name;
   }
 }
 
 TEST_F(NeighboursTest, MoreTeamsOfOneThreadThanCoresHaveNone) {
-  Contention neighbours(cpu_cores() + 1, 1);
-  Looks<Contention> looks{neighbours};
+  Contention contention(cpu_cores() + 1, 1);
+  Looks<Contention> looks{contention};
   looks.add(0);
   looks.add(30);
-  EXPECT_FALSE(neighbours.there());
+  EXPECT_FALSE(contention.there());
 }
 
 TEST_F(NeighboursTest, TeamsOfOneThreadThatLeaveACoreFreeHaveNone) {
-  Contention neighbours(cpu_cores() - 1, 1);
-  Looks<Contention> looks{neighbours};
+  Contention contention(cpu_cores() - 1, 1);
+  Looks<Contention> looks{contention};
   looks.add(0);
   looks.add(30);
-  EXPECT_FALSE(neighbours.there());
+  EXPECT_FALSE(contention.there());
 }
 
 // On a single core there is nothing to pin to.
 TEST_F(NeighboursTest, AsManyTeamsOfOneThreadAsCoresKeepToThemWhileAlone) {
   const int cores = cpu_cores(), all_kept = cores > 1 ? cores : 0;
-  Contention neighbours(cores, 1);
-  Looks<Contention> looks{neighbours};
+  Contention contention(cores, 1);
+  Looks<Contention> looks{contention};
   const auto kept = [&] {
     std::set<int> all;
     for (int team = 0; team < cores; ++team)
-      for (int core : neighbours.wait_policy_of(team).cores) all.insert(core);
+      for (int core : contention.wait_policy_of(team).cores) all.insert(core);
     return static_cast<int>(all.size());
   };
   EXPECT_EQ(kept(), 0);
@@ -271,9 +271,9 @@ TEST_F(NeighboursTest, AsManyTeamsOfOneThreadAsCoresKeepToThemWhileAlone) {
   EXPECT_EQ(kept(), 0) << "the first sample has no result";
   looks.add(1);
   EXPECT_EQ(kept(), all_kept);
-  EXPECT_TRUE(neighbours.wait_policy_of(cores).cores.empty()) << "the thread does not compute";
+  EXPECT_TRUE(contention.wait_policy_of(cores).cores.empty()) << "the thread does not compute";
   looks.add(30);
-  EXPECT_EQ(neighbours.there(), cores > 1);
+  EXPECT_EQ(contention.there(), cores > 1);
   EXPECT_EQ(kept(), 0);
   for (int look = 0; look < 5; ++look) looks.add(0);
   EXPECT_EQ(kept(), all_kept);
