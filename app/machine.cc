@@ -6,7 +6,6 @@
 #include <ctime>
 #include <fstream>
 
-#include "graph/file.h"
 #include "graph/printable.h"
 #include "lockstep/error.h"
 

@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include "graph/type_names.h"
-
 namespace lockstep {
 namespace {
 

@@ -2,7 +2,7 @@
 #include "lockstep/models.h"
 
 #include "lockstep/layers.h"
-#include "operators/activation/activation.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

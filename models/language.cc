@@ -3,8 +3,7 @@
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/models.h"
-#include "operators/loss/loss.h"
-#include "operators/shape/shape.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

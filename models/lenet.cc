@@ -2,8 +2,8 @@
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/models.h"
+#include "lockstep/operators.h"
 #include "models/image_input.h"
-#include "operators/activation/activation.h"
 
 namespace lockstep {
 

@@ -9,7 +9,6 @@
 #include "app/task_kind.h"
 #include "graph/printable.h"
 #include "lockstep/processes.h"
-#include "runtime/dist/rendezvous.h"
 
 namespace lockstep {
 

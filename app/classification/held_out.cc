@@ -14,7 +14,6 @@
 #include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 #include "runtime/state/shared_statistics.h"
-#include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "app/classification/config.h"
-#include "builders/net/bytes.h"
 #include "data/dataset.h"
 #include "lockstep/feeds.h"
 #include "lockstep/imported.h"

@@ -10,7 +10,6 @@
 #include "app/config/files.h"
 #include "app/config/key.h"
 #include "app/train/settings.h"
-#include "data/episodes/advantages.h"
 #include "lockstep/episodes.h"
 #include "lockstep/losses.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "app/detection/network.h"
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/loader.h"
 #include "lockstep/processes.h"

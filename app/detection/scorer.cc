@@ -17,7 +17,6 @@
 #include "app/train/chosen_run.h"
 #include "app/train/config_agreement.h"
 #include "app/written_files.h"
-#include "builders/step/partition.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
 #include "lockstep/data_parallel.h"

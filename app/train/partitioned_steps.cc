@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "app/train/config_agreement.h"
-#include "builders/step/partition.h"
 #include "graph/print.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/processes.h"

@@ -10,7 +10,6 @@
 
 #include "lockstep/processes.h"
 #include "lockstep/session_options.h"
-#include "runtime/exec/executor.h"
 
 namespace lockstep {
 

@@ -20,7 +20,6 @@
 #include "app/unused_auxiliaries.h"
 #include "builders/all_reduce/spec.h"
 #include "graph/file.h"
-#include "graph/printable.h"
 #include "lockstep/model_files.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
@@ -163,7 +162,7 @@ class RunLoop {
   // bits mean a fault.
   void check_drift(int64_t step) {
     if (unsummed_) return;  // each replica has its own gradients, so replicas differ
-    const std::string drift = find_drift(run_.session());
+    const std::string drift = find_divergence(run_.session());
     check(drift.empty(), "after iteration ", step + 1, " the replicas are not identical: ", drift,
           "; the last checkpoint was written before that");
   }

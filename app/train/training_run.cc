@@ -15,7 +15,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
 #include "lockstep/session_options.h"
-#include "runtime/dist/agree.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {

@@ -9,9 +9,8 @@
 #include "builders/all_reduce/choice.h"
 #include "builders/all_reduce/expand.h"
 #include "builders/all_reduce/spec.h"
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/shape/shape.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

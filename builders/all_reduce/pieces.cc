@@ -2,9 +2,8 @@
 #include "builders/all_reduce/pieces.h"
 
 #include "graph/on_host.h"
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 

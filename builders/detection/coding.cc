@@ -3,10 +3,8 @@
 
 #include "builders/detection/empty_places.h"
 #include "builders/detection/site.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -4,9 +4,7 @@
 #include <vector>
 
 #include "builders/detection/site.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
-#include "operators/shape/shape.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

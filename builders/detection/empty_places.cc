@@ -6,9 +6,8 @@
 
 #include "builders/detection/coding.h"
 #include "builders/detection/site.h"
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 

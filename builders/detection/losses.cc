@@ -4,9 +4,8 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/empty_places.h"
 #include "builders/detection/site.h"
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/reduce/reduce.h"
 
 namespace lockstep {
 Value smooth_l1(Graph& graph, Value predicted, Value target, double beta, const Site& site) {

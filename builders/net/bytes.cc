@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/net/bytes.h"
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

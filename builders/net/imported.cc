@@ -6,9 +6,9 @@
 #include "builders/net/bytes.h"
 #include "builders/net/patterns.h"
 #include "graph/gradient.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/gemm/gemm.h"
-#include "operators/reduce/reduce.h"
 #include "operators/rnn/rnn.h"
 
 namespace lockstep {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "lockstep/operators.h"
 #include "operators/fill/fill.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "builders/net/conv_attrs.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "operators/dropout/dropout.h"
-#include "operators/gemm/gemm.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/pool/pool.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lockstep/losses.h"
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/loss/loss.h"
-#include "operators/reduce/reduce.h"
 
 namespace lockstep {
 

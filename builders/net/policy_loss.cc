@@ -3,12 +3,7 @@
 
 #include <cmath>
 
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
-#include "operators/loss/loss.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
-#include "operators/weighted/weighted.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

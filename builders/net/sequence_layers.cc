@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-#include "operators/gather/gather.h"
+#include "lockstep/operators.h"
 #include "operators/rnn/recurrence.h"
 #include "operators/rnn/rnn.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

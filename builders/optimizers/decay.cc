@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "operators/weighted/weighted.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 

@@ -7,9 +7,8 @@
 
 #include "builders/optimizers/by_rule.h"
 #include "builders/optimizers/decay.h"
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

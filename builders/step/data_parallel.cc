@@ -26,9 +26,7 @@
 #include "graph/auxiliaries.h"
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
-#include "operators/weighted/weighted.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

@@ -8,10 +8,8 @@
 #include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
 #include "lockstep/data_parallel.h"
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

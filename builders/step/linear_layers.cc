@@ -7,8 +7,7 @@
 #include <set>
 
 #include "graph/passes/copy.h"
-#include "operators/gemm/gemm.h"
-#include "operators/shape/shape.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

@@ -3,8 +3,7 @@
 
 #include "builders/step/initial_states.h"
 #include "builders/step/one_replica.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "builders/step/one_replica.h"
 #include "graph/random_stream.h"
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

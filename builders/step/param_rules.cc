@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/step/param_rules.h"
 
-#include "operators/weighted/weighted.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 

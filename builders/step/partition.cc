@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builders/step/partition.h"
 
 #include <algorithm>
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "graph/group.h"
 #include "graph/passes/copy.h"
 #include "graph/passes/postpone.h"

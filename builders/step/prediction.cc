@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "operators/shape/shape.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 Value named_output(Graph& graph, const Net::Named& output) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/step/report.h"
 
-#include "operators/elementwise/elementwise.h"
-#include "operators/weighted/weighted.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

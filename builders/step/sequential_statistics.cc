@@ -4,11 +4,9 @@
 #include <cmath>
 
 #include "graph/passes/copy.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

@@ -3,10 +3,9 @@
 
 #include <set>
 
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,6 @@
 // The devices of a whole step, replicas and auxiliary devices, divided among processes.
 #pragma once
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 
 namespace lockstep {

@@ -4,8 +4,8 @@
 #include "builders/all_reduce/all_reduce.h"
 #include "builders/step/non_finite.h"
 #include "builders/step/sequential_statistics.h"
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

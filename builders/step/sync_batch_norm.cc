@@ -5,10 +5,9 @@
 #include "builders/step/sync_batch_norm.h"
 
 #include "graph/passes/copy.h"
+#include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

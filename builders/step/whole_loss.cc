@@ -5,12 +5,11 @@
 #include <set>
 #include <unordered_map>
 
-#include "builders/step/partition.h"
+#include "builders/step/partition_graph.h"
 #include "graph/passes/copy.h"
 #include "graph/random_stream.h"
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

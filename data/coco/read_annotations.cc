@@ -10,7 +10,6 @@
 #include "data/coco/fields.h"
 #include "data/coco/rle.h"
 #include "graph/printable.h"
-#include "graph/type_names.h"
 
 namespace lockstep {
 namespace {

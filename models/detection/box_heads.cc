@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/detection/box_heads.h"
 
-#include "operators/activation/activation.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

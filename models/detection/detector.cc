@@ -3,13 +3,11 @@
 
 #include "builders/detection/empty_places.h"
 #include "graph/nearest.h"
+#include "lockstep/operators.h"
 #include "models/detection/box_stage.h"
 #include "models/detection/catalogue.h"
 #include "models/detection/fpn.h"
 #include "models/detection/retinanet.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 
 namespace lockstep {
 namespace {

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
+#include "lockstep/operators.h"
 #include "models/detection/resnet_body.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
 
 namespace lockstep {
 namespace {

@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "builders/detection/coding.h"
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/roi/roi.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 

@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "graph/nearest.h"
+#include "lockstep/operators.h"
 #include "models/detection/catalogue.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/pool/pool.h"
 
 namespace lockstep {
 namespace {

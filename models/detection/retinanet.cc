@@ -7,16 +7,12 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
+#include "lockstep/operators.h"
 #include "models/detection/anchor_head.h"
 #include "models/detection/detections.h"
 #include "models/detection/shared_layers.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/loss/loss.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -8,14 +8,10 @@
 #include "builders/detection/coordinates.h"
 #include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
+#include "lockstep/operators.h"
 #include "models/detection/shared_layers.h"
-#include "operators/activation/activation.h"
 #include "operators/boxes/boxes.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

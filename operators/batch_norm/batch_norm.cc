@@ -19,8 +19,8 @@
 // sample variance; both differences only affect predictions.
 #include "operators/batch_norm/batch_norm.h"
 
+#include "lockstep/operators.h"
 #include "operators/batch_norm/operands.h"
-#include "operators/elementwise/elementwise.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/kit/refusals.h"
 #include "operators/layout/layout.h"

@@ -8,13 +8,10 @@
 #include <limits>
 #include <numeric>
 
+#include "lockstep/operators.h"
 #include "operators/boxes/attributes.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
 #include "operators/kit/body.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

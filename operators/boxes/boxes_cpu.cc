@@ -64,7 +64,7 @@ std::unique_ptr<Kernel> prepare_box_suppression(const KernelRequest& request) {
     Memory memory(place, most);
     int64_t count = 0;
     for (int64_t i = 0; i < candidates; ++i)
-      if (scores[i] > -INFINITY) memory.ranked[count++] = {rank_key(scores[i], true), i};
+      if (scores[i] > -INFINITY) memory.ranked[count++] = {sort_key(scores[i], true), i};
     std::sort(memory.ranked, memory.ranked + count);
     for (int64_t rank = 0; rank < count && memory.kept.count() < most; ++rank) {
       const int64_t index = memory.ranked[rank].index;
@@ -118,7 +118,7 @@ class ResultsOfImage {
     for (int64_t i = 0; i < candidates_; ++i) {
       const int64_t of = classes ? classes[i] : i % attrs_.classes;
       if (of > 0 && scores[i] > attrs_.score_threshold && is_finite(boxes + 4 * i))
-        memory.ranked[count++] = {uint64_t{rank_key(scores[i], true)} << 32 | uint64_t(of), i};
+        memory.ranked[count++] = {uint64_t{sort_key(scores[i], true)} << 32 | uint64_t(of), i};
     }
     const auto later = [](const auto& a, const auto& b) { return b < a; };
     std::make_heap(memory.ranked, memory.ranked + count, later);

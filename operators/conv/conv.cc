@@ -16,8 +16,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/reduce/reduce.h"
 
 namespace lockstep {
 namespace {

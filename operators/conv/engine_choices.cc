@@ -8,7 +8,6 @@
 
 #include "lockstep/error.h"
 #include "lockstep/processes.h"
-#include "runtime/dist/rendezvous.h"
 
 namespace lockstep {
 namespace {

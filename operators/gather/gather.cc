@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "graph/listed.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -104,7 +104,7 @@ std::unique_ptr<Kernel> top_k_kernel(const KernelRequest& request, const AroundA
         for (int64_t column = x.columns() * share / shares; column < stop; ++column) {
           const T* from = data + x.start(column);
           for (int64_t i = 0; i < x.size; ++i)
-            memory.keys[i] = rank_key(from[i * x.inner], largest);
+            memory.keys[i] = sort_key(from[i * x.inner], largest);
           memory.run(x.size, y.size);
           for (int64_t k = 0; k < y.size; ++k) {
             const int64_t at = y.start(column) + k * y.inner, index = memory.best[k].index;

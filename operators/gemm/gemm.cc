@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lockstep/kernel.h"
-#include "runtime/threads/parallel.h"
 #include "runtime/threads/thread_limit.h"
 
 namespace lockstep {

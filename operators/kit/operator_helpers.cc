@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
+#include "lockstep/operators.h"
 #include "operators/fill/fill.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 

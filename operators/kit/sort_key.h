@@ -15,7 +15,7 @@ namespace lockstep {
 // The key of a number. The best number has the smallest key. NaN has the largest key, which no
 // other number has.
 template <class T>
-Bits<T> rank_key(T value, bool largest) {
+Bits<T> sort_key(T value, bool largest) {
   using Key = Bits<T>;
   constexpr Key kSign = Key(1) << (8 * sizeof(T) - 1);
   Key key;

@@ -4,14 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
+#include "lockstep/operators.h"
 #include "operators/kit/body.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/loss/focal.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -10,10 +10,9 @@
 //   NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
 #include "operators/loss/loss.h"
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/loss/focal.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

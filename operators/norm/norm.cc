@@ -8,9 +8,8 @@
 //   LrnGrad          (dy, x) -> dx
 #include "operators/norm/norm.h"
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

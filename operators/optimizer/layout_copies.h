@@ -51,7 +51,7 @@ class PieceRows {
   }
 
  private:
-  alignas(64) std::byte bytes_[UpdateOrder::kSide * kElementsAtOnce * sizeof(float)];
+  alignas(64) std::byte bytes_[UpdateTraversal::kSide * kElementsAtOnce * sizeof(float)];
 };
 
 // A copy of a parameter. It has the parameter's layout, or tiles if the parameter is a row-major
@@ -71,7 +71,7 @@ class WrittenCopy {
   }
 
   bool in_tiles_of_rows() const { return places_.has_value(); }
-  void use_squares(const TensorDesc& copy, const UpdateOrder& order) {
+  void use_squares(const TensorDesc& copy, const UpdateTraversal& order) {
     if (places_) squares_ = Squares::of(copy, order);
   }
 
@@ -108,7 +108,7 @@ class WrittenCopies {
   bool any_in_tiles_of_rows() const {
     return std::ranges::any_of(copies_, &WrittenCopy::in_tiles_of_rows);
   }
-  void use_squares(std::span<const TensorDesc> copies, const UpdateOrder& order) {
+  void use_squares(std::span<const TensorDesc> copies, const UpdateTraversal& order) {
     for (std::size_t c = 0; c < copies_.size(); ++c) copies_[c].use_squares(copies[c], order);
   }
 

@@ -23,18 +23,18 @@ class GradientAndCopies {
  public:
   GradientAndCopies(const TensorDesc& param, const TensorDesc& gradient,
                     std::span<const TensorDesc> copies)
-      : copies_(param, copies), order_(UpdateOrder::in_order(param.count())) {
+      : copies_(param, copies), order_(UpdateTraversal::in_order(param.count())) {
     if (gradient.layout != param.layout) {
       supported(param.layout.is_rows() && gradient.layout.is_tiles(), "takes no gradient ",
                 text_of(gradient), " of ", text_of(param));
       gradient_.emplace(gradient.dims, gradient.layout.tiles());
     }
-    if (gradient_ || copies_.any_in_tiles_of_rows()) order_ = UpdateOrder::by_tiles(param.dims);
+    if (gradient_ || copies_.any_in_tiles_of_rows()) order_ = UpdateTraversal::by_tiles(param.dims);
     if (gradient_) squares_ = Squares::of(gradient, order_);
     copies_.use_squares(copies, order_);
   }
 
-  const UpdateOrder& order() const { return order_; }
+  const UpdateTraversal& order() const { return order_; }
 
   // Reads a piece's gradient, if the gradient is stored in squares.
   void begin(const UpdatePiece& piece, const Tensor& gradient, PieceRows& rows) const {
@@ -70,7 +70,7 @@ class GradientAndCopies {
   std::optional<PlacesInTiles> gradient_;
   std::optional<Squares> squares_;  // used instead of gradient_
   WrittenCopies copies_;
-  UpdateOrder order_;
+  UpdateTraversal order_;
 };
 
 // Prefetches a parameter's elements and slots.
@@ -146,7 +146,7 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       std::size_t k = std::ranges::upper_bound(ends, begin) - ends.begin();
       for (; begin < end; begin = ends[k++]) {
         const int64_t first = k == 0 ? 0 : ends[k - 1];
-        const UpdateOrder& order = beside[k].order();
+        const UpdateTraversal& order = beside[k].order();
         const UpdateElements<Rule> parameter = operands.at(args, k);
         const Tensor& gradient = operands.gradient(args, k);
         const Tensor* copies =

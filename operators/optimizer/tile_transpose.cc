@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kSide = UpdateOrder::kSide;
+constexpr int64_t kSide = UpdateTraversal::kSide;
 
 // Calls move(n, offset) in the order of offsets. `outer` and `inner` are strides in the rows from
 // one output or input to the next. kTogether outer elements are adjacent.
@@ -32,7 +32,7 @@ void each_place(const FilterTiles& tiles, Step step, const Move& move) {
 
 }  // namespace
 
-std::optional<Squares> Squares::of(const TensorDesc& filter, const UpdateOrder& order) {
+std::optional<Squares> Squares::of(const TensorDesc& filter, const UpdateTraversal& order) {
   const std::size_t bytes = size_of(filter.dtype);
   if (filter.layout.tiles().side != kSide || !order.has_short_rows() ||
       (bytes != sizeof(uint16_t) && bytes != sizeof(float)))

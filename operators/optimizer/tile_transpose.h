@@ -17,7 +17,7 @@ namespace lockstep {
 class Squares {
  public:
   // Empty if the tiles are smaller, or if rows of pieces are longer than a range.
-  static std::optional<Squares> of(const TensorDesc& filter, const UpdateOrder& order);
+  static std::optional<Squares> of(const TensorDesc& filter, const UpdateTraversal& order);
 
   void write(const UpdatePiece& piece, const void* rows, void* filter) const;
   void read(const UpdatePiece& piece, const void* filter, void* rows) const;

@@ -18,15 +18,15 @@ struct UpdatePiece {
   int64_t top, bottom, left, right;
 };
 
-class UpdateOrder {
+class UpdateTraversal {
  public:
   static constexpr int64_t kSide = 16;  // rows of a piece of tiles; deep tiles span two pieces
 
   // The order of elements in memory.
-  static UpdateOrder in_order(int64_t count) { return {count, count, 1, kElementsAtOnce}; }
+  static UpdateTraversal in_order(int64_t count) { return {count, count, 1, kElementsAtOnce}; }
   // The order for a row-major filter with a gradient or copy in tiles. A piece has 16 outputs and a
   // few inputs, so that the written part of the tiles stays in the cache.
-  static UpdateOrder by_tiles(const Dims& filter) {
+  static UpdateTraversal by_tiles(const Dims& filter) {
     const int64_t plane = filter[2] * filter[3];
     const int64_t inputs = std::max(kSide, kElementsAtOnce / plane / kSide * kSide);
     return {element_count(filter), filter[1] * plane, kSide, inputs * plane};
@@ -61,7 +61,7 @@ class UpdateOrder {
   }
 
  private:
-  UpdateOrder(int64_t count, int64_t row, int64_t rows, int64_t length)
+  UpdateTraversal(int64_t count, int64_t row, int64_t rows, int64_t length)
       : count_(count),
         row_(std::max<int64_t>(1, row)),
         rows_(rows),

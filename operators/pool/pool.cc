@@ -187,12 +187,6 @@ Value max_pool(Graph& graph, Value x, const Window& window, const Site& site) {
                          site);
 }
 
-Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site) {
-  Attributes attributes = write_window(attrs.window);
-  if (attrs.count_include_pad) attributes.push_back({"count_include_pad", int64_t{1}});
-  return graph.add_value({.type = "AveragePool", .inputs = {x}, .attributes = attributes}, site);
-}
-
 Value global_average_pool(Graph& graph, Value x, const Site& site) {
   return graph.add_value({.type = "GlobalAveragePool", .inputs = {x}}, site);
 }

@@ -34,7 +34,6 @@ constexpr uint8_t kNoPlace = 255;
 Rewritten keep_places_of_maxima(const Graph& graph, const RewriteContext& context);
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
-Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});
 
 std::vector<Op> pool_ops();
 std::vector<KernelEntry> pool_cpu();

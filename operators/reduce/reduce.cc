@@ -5,10 +5,9 @@
 // elements. The gradient of a maximum is split equally among all elements that attain the maximum.
 #include "operators/reduce/reduce.h"
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/reduce/channel_sums.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

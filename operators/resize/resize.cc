@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

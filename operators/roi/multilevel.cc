@@ -2,10 +2,9 @@
 // RoIs of all levels of a feature pyramid:
 //   MultilevelRoiAlign     (rois, images, levels, features..) -> y
 //   MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/body.h"
 #include "operators/roi/attributes.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 //   MaxRoiPoolGrad (dy, x, rois) -> dx
 #include "operators/roi/roi.h"
 
+#include "lockstep/operators.h"
 #include "operators/roi/attributes.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

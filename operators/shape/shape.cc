@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/kit/symbolic_size.h"
-#include "operators/reduce/reduce.h"
 #include "operators/shape/tile.h"
 
 namespace lockstep {

@@ -3,9 +3,8 @@
 
 #include <cstdint>
 
+#include "lockstep/operators.h"
 #include "operators/kit/symbolic_size.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/weighted/weighted.h"
 
-#include "operators/elementwise/elementwise.h"
+#include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,6 @@
 #include "graph/printable.h"
 #include "lockstep/error.h"
 #include "lockstep/processes.h"
-#include "runtime/dist/agree.h"
 #include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_place.h"
 

@@ -2,7 +2,6 @@
 // Limits of a rendezvous. lockstep/processes.h has the interface: World, join_world().
 #pragma once
 
-#include "lockstep/processes.h"
 #include "runtime/dist/store.h"
 
 namespace lockstep {

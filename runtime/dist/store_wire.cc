@@ -9,7 +9,6 @@
 
 #include "graph/printable.h"
 #include "lockstep/error.h"
-#include "runtime/dist/store.h"
 
 namespace lockstep::store_wire {
 

@@ -29,9 +29,6 @@ class QueueExecutor final : public Executor {
   void feed_ahead(std::span<const Tensor> feeds) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
 
-  // The reason that steps are enqueued one by one; "" if runs are recorded.
-  const std::string& not_recorded() const { return not_recorded_; }
-
  private:
   struct Line {
     std::unique_ptr<Event> fed, done;

@@ -4,7 +4,6 @@
 #include <exception>
 
 #include "lockstep/error.h"
-#include "runtime/threads/parallel.h"
 #include "runtime/threads/team.h"
 #include "runtime/threads/thread_check.h"
 #include "runtime/threads/thread_limit.h"

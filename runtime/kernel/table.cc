@@ -115,4 +115,10 @@ const KernelTable& table_for(const std::vector<KernelTable>& tables, Device devi
        " kernels; ", device.info().added);
 }
 
+std::vector<int64_t> KernelRequest::integers(std::size_t operand) const {
+  supported(operand < constants.size() && constants[operand], "operand ", operand,
+            " must be a constant, because shapes are static in a step");
+  return constants[operand]->integers();
+}
+
 }  // namespace lockstep

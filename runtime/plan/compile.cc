@@ -12,7 +12,6 @@
 #include "runtime/plan/kernel_requests.h"
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
-#include "runtime/threads/parallel.h"
 #include "runtime/threads/thread_limit.h"
 
 namespace lockstep {

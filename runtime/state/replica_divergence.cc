@@ -44,7 +44,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string find_drift(const Session& session) {
+std::string find_divergence(const Session& session) {
   std::string found = drift_within(session.model(), states_of(session));
   Comm* comm = session.comm();
   if (!comm) return found;

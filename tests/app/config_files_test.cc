@@ -10,7 +10,6 @@
 #include "app/detection/types.h"
 #include "app/task_kind.h"
 #include "app/text/config.h"
-#include "graph/printable.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
 

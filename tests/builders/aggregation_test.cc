@@ -9,8 +9,6 @@
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"

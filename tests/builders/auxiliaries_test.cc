@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/model_files.h"
 #include "lockstep/models.h"
@@ -15,7 +14,6 @@
 #include "lockstep/processes.h"
 #include "operators/collective/collective.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/sums.h"
 #include "tests/support/temporary_folder.h"

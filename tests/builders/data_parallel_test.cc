@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 
-#include "builders/net/imported.h"
 #include "graph/print.h"
 #include "graph/verify.h"
 #include "lockstep/imported.h"
@@ -15,10 +14,6 @@
 #include "lockstep/losses.h"
 #include "lockstep/models.h"
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 #include "runtime/state/replica_divergence.h"
@@ -77,7 +72,7 @@ TEST(DataParallel, TheSeedDecidesWhateverTheReplicas) {
     TrainingModel model = small_mlp(replicas);
     Session session(model, cpu_devices(replicas), all_kernels(), {seed, 1, {}});
     session.initialise();
-    EXPECT_EQ(find_drift(session), "");
+    EXPECT_EQ(find_divergence(session), "");
     return states_of(session).read("cpu_0/fc1_w");
   };
   EXPECT_TRUE(initial(1, 3) == initial(4, 3));

@@ -7,7 +7,6 @@
 
 #include <functional>
 
-#include "builders/step/partition.h"
 #include "graph/print.h"
 #include "graph/verify.h"
 #include "lockstep/data_parallel.h"
@@ -18,10 +17,6 @@
 #include "lockstep/processes.h"
 #include "lockstep/random.h"
 #include "lockstep/session.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 #include "tests/support/expect_error.h"

@@ -11,8 +11,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/session.h"
 #include "lockstep/session_options.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 

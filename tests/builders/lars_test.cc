@@ -64,7 +64,7 @@ TEST(LarsOptimizer, IsItsFormula) {
             EXPECT_NEAR(found[i], expected[i], 1e-5 * std::max(1.0, std::abs(expected[i])))
                 << layer.name << "[" << i << "] on " << replicas << (queued ? " queued" : "");
         }
-        EXPECT_EQ(find_drift(run.session()), "");
+        EXPECT_EQ(find_divergence(run.session()), "");
       }
 }
 

@@ -6,7 +6,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
 #include "operators/conv/conv.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "graph/group.h"
 #include "graph/on_host.h"
 #include "lockstep/data_parallel.h"

@@ -6,10 +6,6 @@
 
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gemm/gemm.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {

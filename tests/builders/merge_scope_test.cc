@@ -5,7 +5,6 @@
 #include <map>
 #include <regex>
 
-#include "builders/step/partition.h"
 #include "graph/print.h"
 #include "graph/verify.h"
 #include "lockstep/data_parallel.h"

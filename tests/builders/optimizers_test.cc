@@ -85,7 +85,7 @@ TEST(Optimizers, ArePyTorchs) {
         if (c.counts) {
           EXPECT_EQ(run.of("updates_made"), std::vector<float>{20});
         }
-        EXPECT_EQ(find_drift(run.session()), "");
+        EXPECT_EQ(find_divergence(run.session()), "");
       }
 }
 

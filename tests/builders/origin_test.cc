@@ -3,13 +3,11 @@
 // of a layer's parameter name the layer's line.
 #include <gtest/gtest.h>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
-#include "operators/activation/activation.h"
 
 namespace lockstep::testing {
 namespace {

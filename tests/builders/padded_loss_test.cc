@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
@@ -13,7 +12,6 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/processes.h"
 #include "lockstep/session.h"
-#include "operators/shape/shape.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"

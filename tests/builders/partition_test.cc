@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step over several processes gives the bits of a single process.
-#include "builders/step/partition.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "graph/print.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
@@ -13,7 +12,6 @@
 #include "lockstep/models.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
-#include "operators/activation/activation.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 #include "runtime/state/session_members.h"

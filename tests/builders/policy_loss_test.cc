@@ -12,7 +12,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
 #include "lockstep/session.h"
-#include "operators/gemm/gemm.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

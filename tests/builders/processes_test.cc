@@ -4,13 +4,11 @@
 
 #include <thread>
 
-#include "builders/step/partition.h"
 #include "graph/passes/replicate.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
 #include "runtime/dist/gloo.h"
 #include "runtime/dist/store.h"
 #include "tests/support/expect_error.h"

@@ -8,13 +8,10 @@
 #include <mutex>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
 #include "operators/dropout/dropout.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "runtime/dist/agree.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"

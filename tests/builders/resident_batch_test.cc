@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "builders/resident/load.h"
-#include "builders/step/partition.h"
 #include "graph/verify.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/data_parallel.h"

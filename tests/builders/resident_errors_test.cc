@@ -7,8 +7,6 @@
 #include "lockstep/models.h"
 #include "lockstep/operators.h"
 #include "lockstep/resident.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 

@@ -6,14 +6,11 @@
 #include <numeric>
 
 #include "builders/resident/sequence_split.h"
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
 #include "lockstep/resident.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "tests/builders/resident_rows.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"

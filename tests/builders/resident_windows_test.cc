@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "builders/resident/load.h"
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
@@ -13,10 +12,6 @@
 #include "lockstep/processes.h"
 #include "lockstep/random.h"
 #include "lockstep/resident.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 #include "runtime/plan/compile.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"

@@ -16,7 +16,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "builders/step/partition.h"
 #include "graph/file.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/data_parallel.h"
@@ -92,7 +91,7 @@ class Part {
       std::lock_guard lock(mutex);
       note(fetched, result.reported[step]);
     }
-    EXPECT_EQ(find_drift(*session_), "");
+    EXPECT_EQ(find_divergence(*session_), "");
     save_checkpoint(*session_, folder + "/last", {});
     std::vector<float> held_out = predict();
     std::lock_guard lock(mutex);

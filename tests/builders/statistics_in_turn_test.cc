@@ -9,8 +9,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
 #include "lockstep/session.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -12,8 +12,6 @@
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 

@@ -3,14 +3,12 @@
 #include <cmath>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "graph/random_stream.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
 #include "lockstep/resident.h"
-#include "operators/elementwise/elementwise.h"
 #include "tests/builders/whole_loss_steps.h"
 #include "tests/support/expect_error.h"
 

@@ -3,12 +3,10 @@
 #include <cmath>
 #include <mutex>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
-#include "operators/loss/loss.h"
 #include "tests/builders/whole_loss_steps.h"
 #include "tests/support/ranks.h"
 

@@ -9,7 +9,6 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/random.h"
 #include "lockstep/session.h"
-#include "operators/reduce/reduce.h"
 #include "operators/targets/targets.h"
 #include "tests/support/expect_error.h"
 

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "app/detection/network.h"
-#include "builders/step/partition.h"
 #include "data/detection/picture_set.h"
 #include "graph/file.h"
 #include "lockstep/data_parallel.h"

@@ -2,7 +2,6 @@
 // Sums over GPUs and processes by the GPU's kernels, over an emulated NCCL.
 #include <gtest/gtest.h>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"

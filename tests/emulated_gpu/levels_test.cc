@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "builders/step/partition.h"
 #include "graph/on_host.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/processes.h"

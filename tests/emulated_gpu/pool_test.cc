@@ -6,7 +6,6 @@
 #include <random>
 
 #include "lockstep/operators.h"
-#include "operators/pool/pool.h"
 #include "tests/emulated_gpu/node_run.h"
 #include "tests/support/case_run.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the contracts of operators/gemm/cublas_product.h and dnn.h literally, by loops over
-// all terms.
+// Implements the contracts of operators/gemm/cublas_product.h and
+// operators/conv/cudnn_convolution.h literally, by loops over all terms.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -7,7 +7,6 @@
 #include "app/detection/detector_config.h"
 #include "app/task_kind.h"
 #include "app/text/config.h"
-#include "graph/file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/training_command.h"

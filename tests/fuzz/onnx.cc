@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/onnx/network_file.h"
-#include "builders/net/imported.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
 #include "lockstep/operators.h"
-#include "operators/elementwise/elementwise.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model_use.h"
 #include "tests/fuzz/readers.h"

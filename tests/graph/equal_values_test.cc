@@ -5,11 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
 #include "operators/collective/collective.h"
 #include "operators/dropout/dropout.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/weighted/weighted.h"
 
 namespace lockstep::testing {
 namespace {

@@ -9,8 +9,6 @@
 
 #include "lockstep/graph.h"
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
-#include "operators/gemm/gemm.h"
 
 namespace lockstep::testing {
 namespace {

@@ -6,11 +6,6 @@
 
 #include "graph/print.h"
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gemm/gemm.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -9,12 +9,8 @@
 #include "graph/placement.h"
 #include "lockstep/operators.h"
 #include "lockstep/types.h"
-#include "operators/activation/activation.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gemm/gemm.h"
-#include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

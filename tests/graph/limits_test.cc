@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 
-#include "graph/parsed_size.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -6,7 +6,6 @@
 
 #include "graph/printable.h"
 #include "lockstep/operators.h"
-#include "operators/elementwise/elementwise.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "builders/net/patterns.h"
-#include "builders/step/partition.h"
 #include "graph/file.h"
 #include "graph/print.h"
 #include "graph/verify.h"

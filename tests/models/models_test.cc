@@ -11,7 +11,6 @@
 
 #include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/packing_summary.h"
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
 #include "lockstep/session.h"
@@ -271,7 +270,7 @@ TEST_P(EveryModel, LearnsABatchByHeart) {
     (step == 0 ? first : last) = loss;
   }
   EXPECT_LT(last, first);
-  EXPECT_EQ(find_drift(session), "");
+  EXPECT_EQ(find_divergence(session), "");
 }
 INSTANTIATE_TEST_SUITE_P(All, EveryModel,
                          ::testing::Values("lenet", "mlp", "resnet18", "resnet50",

@@ -10,7 +10,6 @@
 
 #include "lockstep/operators.h"
 #include "operators/pool/max_planes.h"
-#include "operators/pool/pool.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/laid_out.h"
 #include "tests/support/threads.h"

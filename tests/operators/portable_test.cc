@@ -4,7 +4,6 @@
 #include "graph/passes/portable.h"
 #include "lockstep/operators.h"
 #include "operators/boxes/boxes.h"
-#include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -7,7 +7,6 @@
 #include "graph/gradient.h"
 #include "lockstep/op.h"
 #include "lockstep/operators.h"
-#include "operators/reduce/reduce.h"
 #include "operators/rnn/activations_cpu.h"
 #include "operators/rnn/recurrence.h"
 #include "operators/rnn/rnn.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/shape/shape.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +6,6 @@
 
 #include "graph/gradient.h"
 #include "lockstep/operators.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/case_run.h"
 
 namespace lockstep::testing {

@@ -7,7 +7,6 @@
 #include <set>
 #include <tuple>
 
-#include "builders/step/partition.h"
 #include "graph/file.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/data_parallel.h"

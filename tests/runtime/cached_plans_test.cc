@@ -7,9 +7,6 @@
 
 #include "lockstep/operators.h"
 #include "lockstep/session_options.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/shape/shape.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"

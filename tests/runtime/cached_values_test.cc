@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "builders/step/partition.h"
 #include "graph/passes/precision.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
@@ -15,8 +14,6 @@
 #include "lockstep/processes.h"
 #include "lockstep/random.h"
 #include "lockstep/session_options.h"
-#include "operators/activation/activation.h"
-#include "operators/pool/pool.h"
 #include "runtime/plan/plan.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"

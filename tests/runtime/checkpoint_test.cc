@@ -11,7 +11,6 @@
 #include <fstream>
 #include <limits>
 
-#include "builders/step/partition.h"
 #include "graph/file.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/models.h"

@@ -10,8 +10,6 @@
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
-#include "operators/pool/pool.h"
-#include "operators/shape/shape.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/step_feeds.h"
 

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
 #include "runtime/plan/deferred_collectives.h"
 
 namespace lockstep::testing {

@@ -9,12 +9,8 @@
 #include <numeric>
 #include <type_traits>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"

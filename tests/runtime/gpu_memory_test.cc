@@ -2,7 +2,6 @@
 // A step on a GPU allocates no memory after the first two runs. The second run is recorded.
 #include <gtest/gtest.h>
 
-#include "lockstep/models.h"
 #include "lockstep/operators.h"
 #include "runtime/cuda/accelerator.h"
 #include "tests/support/step_feeds.h"

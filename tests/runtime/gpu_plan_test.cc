@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
 #include "lockstep/layers.h"
@@ -19,8 +18,6 @@
 #include "lockstep/session_options.h"
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/cuda.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gemm/gemm.h"
 #include "runtime/accelerator.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"

@@ -42,7 +42,7 @@ StateValues trained(const Training& run, const std::string& devices) {
   StepFeeds feeds(run.model, run.batch, 5, run.image);
   for (int64_t step = 0; step < run.steps; ++step) {
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
-    EXPECT_EQ(find_drift(session), "");
+    EXPECT_EQ(find_divergence(session), "");
   }
   return session.save();
 }

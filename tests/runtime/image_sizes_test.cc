@@ -71,7 +71,7 @@ void expect_same_bits(const Where& where) {
     const auto size = static_cast<std::size_t>(kOrder[step]);
     const auto feeds = sizes.feeds[size]->at(static_cast<int64_t>(step), 0.05F);
     sizes.step(size).run(feeds, sizes.session.run_options(step));
-    EXPECT_EQ(find_drift(sizes.session), "");
+    EXPECT_EQ(find_divergence(sizes.session), "");
   }
   EXPECT_TRUE(sizes.session.save() == one_session_a_step(models, where));
 }

@@ -8,8 +8,6 @@
 #include "graph/print.h"
 #include "lockstep/operators.h"
 #include "lockstep/session_options.h"
-#include "operators/activation/activation.h"
-#include "operators/cpu.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/kernel/host_kernel.h"
 #include "runtime/kernel/run_in_float32.h"

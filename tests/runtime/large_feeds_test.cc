@@ -15,7 +15,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/random.h"
 #include "lockstep/session_options.h"
-#include "operators/elementwise/elementwise.h"
 #include "runtime/accelerator.h"
 #include "runtime/memory.h"
 #include "runtime/plan/compile.h"

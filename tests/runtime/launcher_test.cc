@@ -7,7 +7,6 @@
 #include <string>
 
 #include "lockstep/processes.h"
-#include "runtime/dist/rendezvous.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -8,8 +8,6 @@
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
-#include "operators/pool/pool.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"

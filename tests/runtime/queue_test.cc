@@ -7,7 +7,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/session.h"
 #include "lockstep/session_options.h"
-#include "operators/elementwise/elementwise.h"
 #include "runtime/state/replica_divergence.h"
 #include "runtime/state/session_members.h"
 #include "runtime/threads/parallel.h"
@@ -27,7 +26,7 @@ StateValues trained_on(const TrainingModel& model, const std::vector<Device>& de
   StepFeeds feeds(model, 24, 5, kSmall);
   for (int64_t step = 0; step < 6; ++step) {
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
-    EXPECT_EQ(find_drift(session), "");
+    EXPECT_EQ(find_divergence(session), "");
   }
   return session.save();
 }

@@ -85,7 +85,7 @@ TEST(ResidentState, IsInNoCheckpoint) {
   Holding from(model), to(model);
   from.session.initialise();
   from.load(1);
-  EXPECT_EQ(find_drift(from.session), "");
+  EXPECT_EQ(find_divergence(from.session), "");
   EXPECT_EQ(lost_value(from.session), "");
   save_checkpoint(from.session, folder / "c", {});
   for (const auto& [name, tensor] : read_safetensors(folder / "c").tensors)

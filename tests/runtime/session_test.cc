@@ -8,17 +8,12 @@
 #include <filesystem>
 #include <set>
 
-#include "graph/file.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
 #include "lockstep/random.h"
 #include "lockstep/session_options.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/loss/loss.h"
-#include "operators/shape/shape.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"
@@ -28,7 +23,6 @@
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
-#include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
 namespace {
@@ -112,7 +106,7 @@ TEST(Session, ReplicasRunOnTheDevicesTheyAreGiven) {
     StepFeeds feeds(model, 8, 5, kSmall);
     for (int64_t step = 0; step < 3; ++step)
       session.step().run(feeds.at(step, 0.1F), session.run_options(static_cast<uint64_t>(step)));
-    EXPECT_EQ(find_drift(session), "");
+    EXPECT_EQ(find_divergence(session), "");
     return session.save();
   };
   const StateValues expected = trained_on("cpu*2");
@@ -301,11 +295,11 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   TrainingModel model = small_mlp(3);
   Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
   session.initialise();
-  EXPECT_EQ(find_drift(session), "");
+  EXPECT_EQ(find_divergence(session), "");
   Literal value = states_of(session).read("cpu_2/fc2_b");
   reinterpret_cast<float*>(value.bytes().data())[1] = 1e-30F;
   states_of(session).write("cpu_2/fc2_b", value);
-  EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
+  EXPECT_EQ(find_divergence(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 
 // A graph with another shape for the state would read beyond its memory.

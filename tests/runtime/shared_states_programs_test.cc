@@ -5,7 +5,6 @@
 #include "graph/passes/share.h"
 #include "lockstep/operators.h"
 #include "operators/collective/collective.h"
-#include "operators/weighted/weighted.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/sharing_training.h"
 

@@ -6,7 +6,6 @@
 
 #include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
-#include "builders/step/partition.h"
 #include "graph/file.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/data_parallel.h"
@@ -86,7 +85,7 @@ TEST(SharedStates, GiveTheBitsOfStatesOfEachReplica) {
         shared.run(0, 4);
         apart.run(0, 4);
         EXPECT_TRUE(shared.session.save() == apart.session.save());
-        EXPECT_EQ(find_drift(shared.session), "");
+        EXPECT_EQ(find_divergence(shared.session), "");
         EXPECT_EQ(shared.are_one(model.states.front().name), way.shares);
       }
 }
@@ -169,12 +168,12 @@ TEST(SharedStates, AreSeparatedByAValueForOneReplica) {
       training->run(0, 2);
       Literal value = states_of(training->session).read(changed);
       states_of(training->session).write(changed, value);  // the old value again
-      EXPECT_EQ(find_drift(training->session), "");
+      EXPECT_EQ(find_divergence(training->session), "");
       reinterpret_cast<float*>(value.bytes().data())[1] += 1;
       states_of(training->session).write(changed, value);
-      EXPECT_EQ(find_drift(training->session), "'cpu_1/fc1_w' differs from 'cpu_0/fc1_w'");
+      EXPECT_EQ(find_divergence(training->session), "'cpu_1/fc1_w' differs from 'cpu_0/fc1_w'");
       training->run(2, 4);
-      EXPECT_NE(find_drift(training->session), "");
+      EXPECT_NE(find_divergence(training->session), "");
     }
     EXPECT_FALSE(shared.are_one("fc1_w"));
     EXPECT_TRUE(shared.are_one("fc1_b"));
@@ -235,7 +234,7 @@ TEST(SharedStates, AreSeparatedByDifferentRates) {
                                                    model.fetch_values(), model.updates);
       Program& program = other_program ? *other : training->session.step();
       program.run(feeds, training->session.run_options(2));
-      EXPECT_NE(find_drift(training->session), "");
+      EXPECT_NE(find_divergence(training->session), "");
       training->run(3, 5);
     }
     EXPECT_TRUE(shared.session.save() == apart.session.save());

@@ -12,12 +12,8 @@
 #include "lockstep/losses.h"
 #include "lockstep/models.h"
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
 #include "operators/conv/conv.h"
-#include "operators/elementwise/elementwise.h"
 #include "operators/kit/simd/isa.h"
-#include "operators/pool/pool.h"
-#include "operators/reduce/reduce.h"
 #include "runtime/exec/states.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/traffic.h"
@@ -187,7 +183,7 @@ TEST_F(StateLayouts, GiveTheBitsOfRowMajorStates) {
     Training tiles(model, true, way.batch, way.fused), plain(model, false, way.batch, way.fused);
     tiles.run(0, 3);
     plain.run(0, 3);
-    EXPECT_EQ(find_drift(tiles.session), "");
+    EXPECT_EQ(find_divergence(tiles.session), "");
     EXPECT_TRUE(tiles.session.save() == plain.session.save());
   }
 }

@@ -5,13 +5,6 @@
 #include "lockstep/losses.h"
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gather/gather.h"
-#include "operators/gemm/gemm.h"
-#include "operators/loss/loss.h"
-#include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep::testing {
 namespace {

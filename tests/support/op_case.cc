@@ -14,8 +14,6 @@
 #include "lockstep/model_files.h"
 #include "lockstep/operators.h"
 #include "lockstep/random.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/case_run.h"
 
 namespace lockstep::testing {

@@ -15,7 +15,6 @@
 #include "operators/fusions.h"
 #include "runtime/accelerator.h"
 #include "runtime/memory.h"
-#include "runtime/threads/parallel.h"
 #include "runtime/threads/thread_limit.h"
 
 namespace lockstep::testing {

@@ -10,10 +10,8 @@
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/models.h"
+#include "lockstep/operators.h"
 #include "lockstep/random.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/pool/pool.h"
 #include "runtime/state/replica_divergence.h"
 
 namespace lockstep::testing {
@@ -117,7 +115,7 @@ StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, cons
   StepFeeds feeds(model, batch, image == Dims{1, 28, 28} ? 10 : 5, image);
   for (int64_t step = 0; step < steps; ++step) {
     session.step().run(feeds.at(step, 0.05F), session.run_options(step));
-    if (std::string drift = find_drift(session); !drift.empty())
+    if (std::string drift = find_divergence(session); !drift.empty())
       fail("after step ", step, ": ", drift);
   }
   return session.save();

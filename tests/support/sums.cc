@@ -12,7 +12,6 @@
 #include "lockstep/processes.h"
 #include "lockstep/random.h"
 #include "operators/collective/collective.h"
-#include "operators/elementwise/elementwise.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 

@@ -18,7 +18,6 @@
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/cuda.h"
-#include "runtime/accelerator.h"
 #include "runtime/state/checksum.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"

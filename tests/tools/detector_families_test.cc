@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "app/record/metrics.h"
-#include "graph/file.h"
 #include "lockstep/error.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"

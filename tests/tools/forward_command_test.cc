@@ -9,9 +9,6 @@
 #include "lockstep/checkpoint.h"
 #include "lockstep/model_files.h"
 #include "lockstep/operators.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gemm/gemm.h"
-#include "operators/reduce/reduce.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/training_command.h"
 

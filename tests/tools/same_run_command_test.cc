@@ -9,11 +9,6 @@
 #include "lockstep/model_files.h"
 #include "lockstep/operators.h"
 #include "lockstep/random.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
-#include "operators/gemm/gemm.h"
-#include "operators/pool/pool.h"
-#include "operators/shape/shape.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/program.h"
 

@@ -14,7 +14,6 @@
 #include "operators/conv/implementations.h"
 #include "operators/conv/onednn/onednn.h"
 #include "operators/cpu.h"
-#include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"

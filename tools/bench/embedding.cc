@@ -5,7 +5,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "builders/step/partition.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
@@ -13,9 +12,7 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/processes.h"
 #include "lockstep/session.h"
-#include "operators/reduce/reduce.h"
 #include "runtime/dist/gloo.h"
-#include "runtime/dist/rendezvous.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/medians.h"
 #include "tools/bench/options.h"

@@ -5,7 +5,7 @@
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
 #include "lockstep/models.h"
-#include "operators/shape/shape.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,6 @@
 
 #include "lockstep/model_files.h"
 #include "lockstep/operators.h"
-#include "operators/activation/activation.h"
-#include "operators/elementwise/elementwise.h"
 #include "runtime/plan/compile.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/options.h"

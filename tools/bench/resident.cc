@@ -15,7 +15,6 @@
 #include "lockstep/operators.h"
 #include "lockstep/optimizers.h"
 #include "lockstep/resident.h"
-#include "operators/shape/shape.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/options.h"
 #include "tools/bench/random_rows.h"
