@@ -25,9 +25,8 @@ done
 root=$folder/root
 dpkg-deb -x "$deb" "$root"
 program=$root/usr/bin/lockstep
-(cd "$source" && find graph runtime operators builders models data -name '*.h' |
-  sed 's|^|include/lockstep/|') >"$folder/expected"
-(cd "$source/configs" && find . -name '*.yaml' | sed 's|^\.|share/doc/lockstep/examples|') >>"$folder/expected"
+diff -r "$source/include/lockstep" "$root/usr/include/lockstep" || wrong "other headers than the public ones"
+(cd "$source/configs" && find . -name '*.yaml' | sed 's|^\.|share/doc/lockstep/examples|') >"$folder/expected"
 for library in graph runtime operators kernels builders models data; do
   echo "lib/liblockstep_$library.a"
 done >>"$folder/expected"
