@@ -141,7 +141,7 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
   expect_refused(run_lockstep({"export", folder / "step.onnx"}), {"step.onnx' is already a model"});
   expect_refused(run_lockstep({"export", folder.path()}), {"contains no checkpoint.safetensors"});
   expect_refused(on_run({"test", config(), "MODEL.HIDDEN", "[32, 17]"}),
-                 {"shapes differ", "fc2_w is float32[17,32]"});
+                 {"with different shapes", "fc2_w is float32[17,32]"});
   expect_refused(run_lockstep({"test", config(), "OUTPUT_DIR", folder / "none"}),
                  {"there is no run in"});
   ASSERT_EQ(run_lockstep({"build", "lenet", "-o", folder / "lenet.onnx"}).exit_code, 0);

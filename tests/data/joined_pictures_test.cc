@@ -92,7 +92,8 @@ TEST_F(JoinedPicturesTest, TrainTogether) {
   EXPECT_EQ(joined.annotations().objects_of(12).size(), last.annotations().objects_of(3).size());
   EXPECT_EQ(joined.name_of(12), last.name_of(3));
   DetectionBatchOptions options{.scales = {64}, .longest = 64, .places = 0};
-  expect_error([&] { DetectionBatches(joined, options); }, "scenes_train: image ", "0 places");
+  expect_error([&] { DetectionBatches(joined, options); }, "scenes_train: image ",
+               "more than 0 (TRAIN.TRUE_BOXES)");
 }
 
 TEST_F(JoinedPicturesTest, NeedTheSameCategories) {
