@@ -33,6 +33,7 @@ struct Loader::Members {
   void make_slots();
   void end_threads();
   void work();
+  void choose_form(int64_t step, Slot& target) const;  // an exception becomes the slot's error
   void seek(int64_t step, std::unique_lock<std::mutex>& lock);
   Slot& slot(int64_t step) { return slots_[step % kAhead]; }
 
@@ -73,6 +74,7 @@ Loader::Members::Members(const MinibatchSource& source, int threads)
 
 void Loader::Members::make_slots() {
   const std::vector<MinibatchForm>& forms = source_.forms();
+  check(!forms.empty(), "a source of minibatches without a form");
   for (Slot& slot : slots_) {
     slot.left = source_.items();
     slot.memory.resize(forms.at(0).size());
@@ -97,6 +99,7 @@ void Loader::Members::end_threads() {
 }
 
 std::span<const Tensor> Loader::Members::get(int64_t step) {
+  check(step >= 0, "minibatch ", step, "; steps begin at 0");
   std::unique_lock lock(mutex_);
   if (paused_ || step != in_use_ + 1) seek(step, lock);
   if (in_use_ >= 0 && in_use_ < step) slot(in_use_).left = source_.items();  // frees its memory
@@ -139,6 +142,17 @@ void Loader::Members::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = false;
 }
 
+void Loader::Members::choose_form(int64_t step, Slot& target) const {
+  try {
+    const std::size_t form = source_.form(step);
+    check(form < target.tensors.size(), "minibatch ", step, " has form ", form, " of ",
+          target.tensors.size());
+    target.form = form;
+  } catch (...) {
+    target.error = std::current_exception();
+  }
+}
+
 void Loader::Members::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -154,7 +168,7 @@ void Loader::Members::work() {
       ++next_step_;
     }
     Slot& target = slot(step);
-    if (item == 0) target.form = source_.form(step);
+    if (item == 0) choose_form(step, target);
     const std::span<const Tensor> tensors = target.tensors[target.form];
     ++reading_;
     lock.unlock();

@@ -39,6 +39,8 @@ void Graph::reorder(const std::vector<int>& order) {
 }
 
 std::vector<Value> Graph::keep(const std::vector<bool>& kept) {
+  check(kept.size() == members_->nodes.size(), "keep: a choice for ", kept.size(), " of ",
+        members_->nodes.size(), " nodes");
   Graph smaller(ops(), name());
   Members &from = *members_, &to = *smaller.members_;
   std::vector<Value> moved(from.values.size());

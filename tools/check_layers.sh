@@ -69,7 +69,7 @@ done
 while IFS= read -r line; do
   complain "$line: users' programs include <lockstep/..> and libraries only"
 done < <(grep -nE '^#include ["<]' tests/consumer/*.cc docs/*.md README.md |
-         grep -vE "#include (<[a-z_]+>|<(omp|dlfcn)\.h>|<$(public graph runtime operators builders models data)>)")
+         grep -vE "#include (<[a-z_]+>|<(omp|dlfcn|sched)\.h>|<$(public graph runtime operators builders models data)>)")
 
 # floor FOLDER SUBFOLDER PATTERN : the subfolders of FOLDER that files of a subfolder may include.
 floor() {

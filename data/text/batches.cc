@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kBeginnings = uint64_t{7} << 40;  // stream; others: labelled_images.cc, ..
 
 std::vector<TextRange> places_of(const std::vector<TextRange>& ranges, int64_t length) {
+  check(length > 0, "rows of ", length, " characters; a row should have at least 1");
   int64_t longest = 0;
   std::vector<TextRange> places;
   for (const TextRange& range : ranges) {
@@ -57,6 +58,9 @@ struct TextBatches::Members {
 TextBatches::TextBatches(const std::vector<uint8_t>& text, const std::vector<TextRange>& ranges,
                          const TextBatchOptions& options)
     : members_(std::make_unique<Members>(text, ranges, options)) {
+  for (const TextRange& range : ranges)
+    check(range.first >= 0 && range.end <= static_cast<int64_t>(text.size()), "characters ",
+          range.first, " to ", range.end, " of a text of ", text.size());
   check(options.batch > 0, "the batch has ", options.batch, " rows, should have at least 1");
   const int64_t first = options.first;
   int64_t& count = members_->options.count;

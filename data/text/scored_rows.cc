@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "lockstep/error.h"
+
 namespace lockstep {
 
 std::vector<ScoredRow> scored_rows(const std::vector<TextRange>& ranges, int64_t length) {
+  check(length > 0, "rows of ", length, " characters; a row should have at least 1");
   std::vector<ScoredRow> rows;
   for (const TextRange& range : ranges) {
     // `next` is the next character to predict.

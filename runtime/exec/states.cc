@@ -48,7 +48,10 @@ void States::copy(void* to, const void* from, std::size_t bytes) const {
 int States::number_of(const std::string& name) const {
   auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
-    std::string near = nearest(name, names_);
+    // Without its replica's scope a name is far from every state's.
+    const auto scoped = std::ranges::find_if(
+        names_, [&](const std::string& full) { return full.ends_with("/" + name); });
+    const std::string near = scoped != names_.end() ? *scoped : nearest(name, names_);
     fail("unknown state '", name, "'", near.empty() ? "" : "; the nearest is '" + near + "'");
   }
   return static_cast<int>(found - names_.begin());

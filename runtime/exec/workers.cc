@@ -11,10 +11,16 @@
 namespace lockstep {
 
 Workers::Workers(int count, int threads, int exchanging)
-    : count_(count), threads_(threads), contention_(count - exchanging, threads) {
+    : count_(count),
+      threads_(threads),
+      own_threads_(count > 1 || (threads > 1 && !regions_run_on_teams())),
+      contention_(count - exchanging, threads) {
+  check(threads_ <= most_openmp_threads(), "OMP_THREAD_LIMIT is ", most_openmp_threads(),
+        ", but a replica has ", threads_,
+        " threads; unset OMP_THREAD_LIMIT or give the session fewer threads");
   std::size_t others_begun = 0;
   try {
-    for (int worker = 0; count_ > 1 && worker < count_; ++worker)
+    for (int worker = 0; own_threads_ && worker < count_; ++worker)
       pool_.emplace_back([this, worker] { serve(worker); });
     // The other threads of the workers' teams start when there is work. This checks that they can.
     try_threads(int64_t{count_} * (threads_ - 1), others_begun);
@@ -39,7 +45,7 @@ void Workers::run(Job job, void* context) {
   contention_.look();
   job_ = job;
   context_ = context;
-  if (count_ == 1) return do_job(0);
+  if (!own_threads_) return do_job(0);
   left_.store(count_);
   round_.fetch_add(1);
   round_.notify_all();
@@ -49,9 +55,12 @@ void Workers::run(Job job, void* context) {
 void Workers::do_job(int worker) {
   const ThreadLimit limit(threads_);
   Team& team = Team::of_this_thread();
-  team.begin(contention_.wait_policy_of(worker));
+  Team::WaitPolicy policy = contention_.wait_policy_of(worker);
+  // The OpenMP library's threads spin beside the team's, and would inherit this thread's core.
+  if (!regions_run_on_teams()) policy = {true, {}};
+  team.begin(policy);
   job_(context_, worker);
-  if (count_ == 1) team.end();  // the calling thread has other work; pool threads have none
+  if (!own_threads_) team.end();  // the calling thread has other work; pool threads have none
 }
 
 void Workers::serve(int worker) {

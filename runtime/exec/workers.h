@@ -21,7 +21,9 @@ class Workers {
   int count() const { return count_; }
 
   // Calls job(context, worker) on every worker and waits for all. A single worker runs in the
-  // calling thread. Allocates nothing. The job must not throw.
+  // calling thread, unless oneDNN's regions run in an OpenMP library: the calling thread may be
+  // inside a region of the program, where oneDNN would get one thread. Allocates nothing. The job
+  // must not throw.
   using Job = void (*)(void* context, int worker);
   void run(Job job, void* context);
 
@@ -32,6 +34,7 @@ class Workers {
 
   int count_;
   int threads_;
+  bool own_threads_;
   Contention contention_;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;

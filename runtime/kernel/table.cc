@@ -83,6 +83,8 @@ ChosenKernel KernelTable::choose(const KernelRequest& request) const {
       try {
         choice.kernel = candidate.prepare(request);
         choice.candidate = candidate.name;
+        check(choice.kernel != nullptr, request.node, ": candidate '", candidate.name,
+              "' accepts the request but makes no kernel");
         return choice;
       } catch (const Unsupported& error) {
         reason = error.what();

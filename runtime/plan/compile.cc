@@ -2,6 +2,7 @@
 #include "runtime/plan/compile.h"
 
 #include <algorithm>
+#include <future>
 #include <unordered_map>
 
 #include "graph/placement.h"
@@ -238,7 +239,9 @@ CompileRequest step_request(const TrainingModel& model,
   return request;
 }
 
-Plan compile(const CompileRequest& request) {
+namespace {
+
+Plan compile_here(const CompileRequest& request) {
   check(!request.devices.empty(), "a plan needs at least one device");
   for (Device device : request.devices)
     check(device.kind == request.devices[0].kind, "all devices of a run must be of one kind, not ",
@@ -262,6 +265,14 @@ Plan compile(const CompileRequest& request) {
   plan_waits(plan);  // 10. waits for other workers
   plan.cache_identity = cache_identity(plan, step.graph);
   return plan;
+}
+
+}  // namespace
+
+// Inside an OpenMP region of the program, oneDNN would plan for one thread.
+Plan compile(const CompileRequest& request) {
+  if (!in_parallel_region()) return compile_here(request);
+  return std::async(std::launch::async, [&] { return compile_here(request); }).get();
 }
 
 }  // namespace lockstep

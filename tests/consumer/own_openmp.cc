@@ -3,6 +3,7 @@
 // the program asked for, before, during and after training, and libgomp is the one that runs them.
 #include <dlfcn.h>
 #include <omp.h>
+#include <sched.h>
 
 #include <atomic>
 #include <iostream>
@@ -35,14 +36,25 @@ int64_t sum_to(int64_t count) {
   return threads == kThreads && omp_get_max_threads() == kThreads ? sum : -1;
 }
 
+// The number of cores that each thread of a region may run on, summed up.
+int cores_of_threads() {
+  int cores = 0;
+#pragma omp parallel reduction(+ : cores)
+  {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) cores += CPU_COUNT(&allowed);
+  }
+  return cores;
+}
+
 // Convolutions and products call oneDNN, whose parallel regions are OpenMP's.
-float trained_loss() {
+float trained_loss(int replicas) {
   const auto network = [](Net& net) {
     Value x = net.input("data", {DType::float32, {"N", 16, 12, 12}});
     x = relu(net.graph, conv_layer(net, x, 32, {.kernel = 3, .pad = 1}, "conv1"), "relu1");
     classify(net, fc_layer(net, x, 4, {}, "pred"));
   };
-  const std::vector<Device> devices = cpu_devices(2);
+  const std::vector<Device> devices = cpu_devices(replicas);
   const TrainingModel model =
       build_data_parallel_model(all_ops(), network, MomentumSgd{}, replicas_on(devices));
   Session session(model, devices, all_kernels(), {.seed = 3, .threads = 2});
@@ -64,23 +76,26 @@ int failed(const char* what) {
   return 1;
 }
 
-int main() {
+int main() try {
   constexpr int64_t kCount = 100000, kSum = kCount * (kCount - 1) / 2;
   omp_set_num_threads(kThreads);
+  omp_set_dynamic(0);  // for the loops of this thread; the session's threads follow OMP_DYNAMIC
   Dl_info owner{};
   void* const region = dlsym(RTLD_DEFAULT, "GOMP_parallel");
   if (!region || !dladdr(region, &owner) ||
       std::string(owner.dli_fname).find("libgomp") == std::string::npos)
     return failed("another library than libgomp runs parallel regions");
 
+  const int cores = cores_of_threads();
   if (sum_to(kCount) != kSum) return failed("a loop before training");
-  const float alone = trained_loss();
+  const float alone = trained_loss(2), of_one = trained_loss(1);
   if (sum_to(kCount) != kSum) return failed("a loop after training in the same thread");
+  if (cores_of_threads() != cores) return failed("threads of loops are bound to cores");
 
   std::atomic<bool> done{false};
   float beside = 0;
   std::thread training([&] {
-    beside = trained_loss();
+    beside = trained_loss(2);
     done = true;
   });
   int64_t wrong = 0, loops = 0;
@@ -88,6 +103,21 @@ int main() {
   training.join();
   if (wrong > 0) return failed("a loop during training");
   if (beside != alone) return failed("training beside the loops has other bits");
+
+  // Within a region, where a session of one replica would otherwise get one thread, and with other
+  // settings of the calling thread.
+  std::atomic<int> other_bits{0};
+#pragma omp parallel
+  if (trained_loss(1) != of_one) ++other_bits;
+  if (other_bits > 0) return failed("training within a region has other bits");
+  omp_set_dynamic(1);
+  omp_set_max_active_levels(0);
+  if (trained_loss(1) != of_one) return failed("training without active levels has other bits");
+  if (!omp_get_dynamic() || omp_get_max_active_levels() != 0)
+    return failed("training changed the settings of its thread");
   std::cout << loops << " loops beside 20 steps, loss " << alone << "\n";
   return 0;
+} catch (const Error& error) {
+  std::cerr << "own_openmp: " << error.what() << "\n";
+  return 2;
 }

@@ -189,6 +189,57 @@ TEST(TextBatches, OfTooLittleTextAreRefused) {
         TextBatches(text, {{0, 100}}, {.batch = 4, .length = 9, .first = 3, .count = 2});
       },
       "rows 3 to 5 are not within a batch of 4");
+  for (const int64_t length : {0, -1}) {
+    expect_error(
+        [&] {
+          TextBatches(text, {{0, 100}}, {.batch = 4, .length = length});
+        },
+        "a row should have at least 1");
+    expect_error([&] { scored_rows({{0, 100}}, length); }, "a row should have at least 1");
+  }
+  expect_error(
+      [&] {
+        TextBatches(text, {{0, 101}}, {.batch = 4, .length = 9});
+      },
+      "characters 0 to 101 of a text of 100");
+}
+
+// A source of one number for each item, with faults.
+class Numbers final : public MinibatchSource {
+ public:
+  enum class Fault { none, throws, unknown_form, no_form };
+  explicit Numbers(Fault fault) : fault_(fault) {
+    if (fault != Fault::no_form) forms_ = {{{"data", {DType::int64, {2}}}}};
+  }
+  const std::vector<MinibatchForm>& forms() const override { return forms_; }
+  std::size_t form(int64_t step) const override {
+    if (fault_ == Fault::throws && step == 1) fail("no form for step 1");
+    return fault_ == Fault::unknown_form ? 3 : 0;
+  }
+  int64_t items() const override { return 2; }
+  void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override {
+    tensors[0].as<int64_t>()[item] = 10 * step + item;
+  }
+
+ private:
+  Fault fault_;
+  std::vector<MinibatchForm> forms_;
+};
+
+TEST(Loader, NamesFaultsOfItsSource) {
+  using Fault = Numbers::Fault;
+  const Numbers sound(Fault::none), throws(Fault::throws), unknown(Fault::unknown_form),
+      none(Fault::no_form);
+  Loader loader(sound, 1);
+  expect_error([&] { loader.get(-1); }, "minibatch -1");
+  EXPECT_EQ(loader.get(7)[0].as<int64_t>()[1], 71);
+  Loader faulty(throws, 2);
+  EXPECT_EQ(faulty.get(0)[0].as<int64_t>()[0], 0);
+  expect_error([&] { faulty.get(1); }, "no form for step 1");
+  EXPECT_EQ(faulty.get(2)[0].as<int64_t>()[0], 20);
+  Loader lost(unknown, 1);
+  expect_error([&] { lost.get(0); }, "minibatch 0 has form 3 of 1");
+  expect_error([&] { Loader without(none, 1); }, "without a form");
 }
 
 TEST(ScoredRows, PredictEachHeldOutCharacterOnceFromEnough) {

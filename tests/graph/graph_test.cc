@@ -133,6 +133,7 @@ TEST(Graph, ReordersOnlyIntoValidOrders) {
   EXPECT_EQ(graph.consumers(a), std::vector<int>{2});
   expect_error([&] { graph.reorder({2, 1, 0}); }, "b would come before its operand a");
   expect_error([&] { graph.reorder({0, 0, 1}); }, "listed twice");
+  expect_error([&] { graph.keep({true}); }, "a choice for 1 of 3 nodes");
 }
 
 TEST(Graph, PrunesWhatNothingNeeds) {

@@ -114,6 +114,17 @@ TEST(Session, ReplicasRunOnTheDevicesTheyAreGiven) {
     EXPECT_TRUE(trained_on(devices) == expected) << devices;
 }
 
+TEST(Session, ReadsAndWritesStatesByName) {
+  const TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels());
+  session.initialise();
+  const Literal before = session.read("cpu_0/fc1_b");
+  session.write("cpu_0/fc1_b", before);
+  EXPECT_TRUE(session.read("cpu_0/fc1_b") == before);
+  expect_error([&] { session.read("fc1_b"); }, "unknown state 'fc1_b'", "'cpu_0/fc1_b'");
+  expect_error([&] { session.write("cpu_0/fc1_w", before); }, "cpu_0/fc1_w");
+}
+
 TEST(Session, ANewBatchSizeIsANewPlanAndTheOldOneIsKept) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
