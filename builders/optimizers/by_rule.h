@@ -12,7 +12,9 @@
 
 namespace lockstep {
 
-inline const OptimizerFeed kLearningRate{Role::rate, "lr"};
+// A function, since programs make optimisers in initialisers of globals, before a global would have
+// its value.
+inline OptimizerFeed learning_rate_feed() { return {Role::rate, "lr"}; }
 
 // Its slots are the rule's, from zero on. The rule's number is the second one fed, or the update's.
 template <class Rule>
@@ -25,7 +27,7 @@ Optimizer optimizer_by(const Rule& rule) {
                                        graph.name(update.param) + "_update");
     return {updated.param, updated.slots};
   });
-  optimizer.feeds = {kLearningRate};
+  optimizer.feeds = {learning_rate_feed()};
   for (const std::string& slot : Rule::signature().slots) optimizer.slots.push_back({slot});
   optimizer.takes_decay = Rule::kDecouplesDecay;
   return optimizer;

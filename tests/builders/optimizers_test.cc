@@ -184,7 +184,7 @@ Optimizer with_a_slot_of_its_own() {
     return {sub(graph, update.param, step, name + "_new"),
             {add(graph, update.slots[0], squares, name + "_seen_new")}};
   });
-  optimizer.feeds = {kLearningRate};
+  optimizer.feeds = {learning_rate_feed()};
   optimizer.slots = {{.name = "seen", .first = 0.5F, .differs_by_replica = true}};
   return optimizer;
 }
