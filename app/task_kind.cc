@@ -11,9 +11,21 @@
 namespace lockstep {
 namespace {
 
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 const TaskKind* kind_with_type(const std::string& type) {
   for (const TaskKind& kind : task_kinds())
-    if (std::find(kind.types.begin(), kind.types.end(), type) != kind.types.end()) return &kind;
+    if (has(kind.types, type)) return &kind;
+  return nullptr;
+}
+
+// The kind that the data set selects; null if another key selects the kind.
+const TaskKind* kind_with_dataset(const ConfigFiles& files, const std::vector<std::string>& words) {
+  const auto said = said_of("DATA.NAME", files, words);
+  for (const TaskKind& kind : task_kinds())
+    if (said && has(kind.datasets, said->text)) return &kind;
   return nullptr;
 }
 
@@ -28,14 +40,17 @@ std::vector<std::string> model_types() {
 
 const std::vector<TaskKind>& task_kinds() {
   static const std::vector<TaskKind> kinds{classification_kind(), detection_kind(), text_kind(),
-                                           control_kind()};
+                                           control_kind(), arrays_kind()};
   return kinds;
 }
 
 const TaskKind& task_kind_of(const ConfigFiles& files, const std::vector<std::string>& words) {
   const TaskKind& usual = task_kinds().front();
   const auto said = said_of("MODEL.TYPE", files, words);
-  if (!said) return usual;
+  if (!said) {
+    const TaskKind* by_data = kind_with_dataset(files, words);
+    return by_data ? *by_data : usual;
+  }
   if (const TaskKind* kind = kind_with_type(said->text)) return *kind;
   const std::string near = nearest(said->text, model_types());
   fail(said->at, ": MODEL.TYPE '", said->text, "' is not known; ",

@@ -57,9 +57,10 @@ struct TaskKind {
   std::string name;     // of `lockstep keys --task`
   std::string network;  // "a detector", for people
   std::string mark;     // metadata that only this task's trained networks have; "": the first kind
-  std::vector<std::string> types;  // values of MODEL.TYPE
-  std::string page;                // the beginning of its page of keys
-  OwnedKeys (*keys)();             // with default values
+  std::vector<std::string> types;     // values of MODEL.TYPE
+  std::vector<std::string> datasets;  // values of DATA.NAME that select the task by themselves
+  std::string page;                   // the beginning of its page of keys
+  OwnedKeys (*keys)();                // with default values
 
   // These functions read the configuration, and throw with file:line and key.
   std::string (*yaml)(const ConfigRequest& config);  // with the origin of every value
@@ -80,6 +81,7 @@ TaskKind classification_kind();
 TaskKind detection_kind();
 TaskKind text_kind();
 TaskKind control_kind();
+TaskKind arrays_kind();
 
 // The first kind is the kind of a configuration without MODEL.TYPE, and of a network without a
 // mark.

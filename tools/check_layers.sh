@@ -124,7 +124,7 @@ only 'oneapi/|operators/([a-z_]+/)+([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|c
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'openssl/' 'runtime/dist/sha256\.cc'
-only 'yaml-cpp|app/config/yaml\.h' 'app/config/(yaml|read|peek)\.(h|cc)'
+only 'yaml-cpp|app/config/yaml\.h' 'app/config/(yaml|read|peek|nested|nested_yaml)\.(h|cc)'
 only 'cairo' 'app/draw/'
 only 'png\.h' 'data/formats/png\.cc'
 only 'webp/' 'data/formats/webp\.cc|tests/support/picture_files\.cc'

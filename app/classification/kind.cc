@@ -75,6 +75,7 @@ TaskKind classification_kind() {
           .network = "a classifier",
           .mark = "",
           .types = model_names(),
+          .datasets = {},
           .page = kPage,
           .keys = Read::keys,
           .yaml = Read::yaml,

@@ -56,6 +56,9 @@ struct KeyFacts {
   // Accepted in files written for Detectron, without effect. A string key then accepts a value of
   // any kind.
   bool unused = false;
+  // A string key whose value may also be a list or a section: the string is one line of YAML
+  // (nested.h).
+  bool nested = false;
   // Possible words of a text, or of a list's items; shells complete them.
   std::vector<std::string> words = {};
   // The part that must be equal in all processes, if not the whole value.

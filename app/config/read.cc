@@ -9,6 +9,7 @@
 
 #include "app/config/literal.h"
 #include "app/config/named_fields.h"
+#include "app/config/nested_yaml.h"
 #include "app/config/unknown_key.h"
 #include "app/config/yaml.h"
 #include "graph/printable.h"
@@ -61,10 +62,16 @@ struct Reading {
           number < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
   }
   std::string text() const {
+    if (key.facts.nested && (node.IsSequence() || node.IsMap())) return nested_text();
     if (key.facts.unused && !node.IsScalar() && !node.IsNull()) return said;
     if (node.IsScalar() && !is_quoted(node) && node.Scalar() == "None") return "";
     if (!node.IsScalar() && !node.IsNull()) refuse_kind();
     return node.IsNull() ? "" : node.Scalar();
+  }
+  std::string nested_text() const {
+    std::string line;
+    prefixing(named(), [&] { line = text_of(nested_of(node)); });
+    return line;
   }
   template <class T>
   T within_range(T value) const {
@@ -148,7 +155,7 @@ class TreeReader {
     if (const auto field = find_field(keys_, name)) {
       assign({field->key, node, at, shown(node)});
       note({name, field->section}, at);
-    } else if (node.IsMap()) {
+    } else if (node.IsMap() && !takes_section(name)) {
       if (node.size() == 0) refuse_field(keys_, name, at);
       check(std::count(name.begin(), name.end(), '.') < kDeepest, at, ": unknown key ", name);
       read(node, name + ".");
@@ -159,6 +166,11 @@ class TreeReader {
       assign({*key, node, at, shown(node)});
       note({name}, at);
     }
+  }
+  bool takes_section(const std::string& name) const {
+    return std::any_of(keys_.begin(), keys_.end(), [&](const ConfigKey& key) {
+      return key.key == name && key.facts.nested;
+    });
   }
   void note(const std::vector<std::string>& names, const std::string& at) {
     for (const std::string& name : names)

@@ -56,6 +56,7 @@ TaskKind control_kind() {
           .network = "a policy",
           .mark = "environment",
           .types = {kActorCritic},
+          .datasets = {},
           .page = kPage,
           .keys = Read::keys,
           .yaml = Read::yaml,

@@ -116,6 +116,7 @@ TaskKind detection_kind() {
           .network = "a detector",
           .mark = "categories",
           .types = names_of_types(),
+          .datasets = {},
           .page = kPage,
           .keys = keys,
           .yaml = yaml,

@@ -28,6 +28,7 @@ class TaskScorer : public Scorer {
 
  protected:
   const Config& config() const { return config_; }
+  TaskOfConfig& task() { return task_; }
 
  private:
   Config config_;

@@ -61,6 +61,7 @@ TaskKind text_kind() {
           .network = "a language model",
           .mark = "vocabulary",
           .types = language_model_names(),
+          .datasets = {},
           .page = kPage,
           .keys = Read::keys,
           .yaml = Read::yaml,

@@ -21,6 +21,7 @@ std::string said_of(const std::map<std::string, std::string>& metadata) {
   for (const auto& [key, as] : {std::pair{"steps", "iterations"},
                                 {"iterations", "iterations"},
                                 {"held_out_accuracy", "held_out_accuracy"},
+                                {"held_out_score", "held_out_score"},
                                 {"held_out_mean_probability", "held_out_mean_probability"}})
     if (auto found = metadata.find(key); found != metadata.end())
       said[as] = json::parse(found->second, nullptr, false);

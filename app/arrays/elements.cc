@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/arrays/elements.h"
+
+#include "lockstep/error.h"
+
+namespace lockstep {
+
+double element(const Tensor& tensor, int64_t place) {
+  switch (tensor.desc.dtype) {
+    case DType::float32:
+      return tensor.as<const float>()[place];
+    case DType::float64:
+      return tensor.as<const double>()[place];
+    case DType::int64:
+      return static_cast<double>(tensor.as<const int64_t>()[place]);
+    case DType::int32:
+      return tensor.as<const int32_t>()[place];
+    case DType::int16:
+      return tensor.as<const int16_t>()[place];
+    case DType::int8:
+      return tensor.as<const int8_t>()[place];
+    case DType::uint8:
+      return tensor.as<const uint8_t>()[place];
+    case DType::boolean:
+      return tensor.as<const bool>()[place] ? 1 : 0;
+    default:
+      fail("elements of ", tensor.desc.dtype, " are no numbers that a metric can read");
+  }
+}
+
+}  // namespace lockstep

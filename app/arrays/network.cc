@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/arrays/network.h"
+
+#include <algorithm>
+
+#include "app/onnx/network_file.h"
+#include "app/onnx/network_part.h"
+#include "builders/net/imported.h"
+#include "graph/listed.h"
+#include "graph/nearest.h"
+#include "lockstep/data_parallel.h"
+#include "lockstep/imported.h"
+#include "lockstep/operators.h"
+#include "lockstep/optimizers.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<std::string> names_of(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<std::string> names;
+  for (Value value : values) names.push_back(graph.name(value));
+  return names;
+}
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+    names.push_back(name);
+}
+
+// Values by name: the network's, and arrays that the network does not take.
+class Values {
+ public:
+  Values(Net& net, const LoadedModel& file, const ImportedOptions& options,
+         const std::map<std::string, TensorType>& beside)
+      : net_(net),
+        graph_(file.model.inference),
+        beside_(beside),
+        imported_(add_imported(net, file, options)) {}
+
+  Value operator()(const std::string& name) {
+    if (graph_.find(name)) return imported_(name);
+    Value& input = added_[name];
+    if (!input) input = net_.input(name, beside_.at(name), Where{});
+    return input;
+  }
+
+ private:
+  Net& net_;
+  const Graph& graph_;
+  const std::map<std::string, TensorType>& beside_;  // arrays that the network does not take
+  ImportedValues imported_;
+  std::map<std::string, Value> added_;
+};
+
+MeanLoss loss_of(Graph& graph, const LossTerm& term, Values& values) {
+  if (!term.kind) {
+    const Value loss = values(term.prediction);
+    return {graph.shape(loss).empty() ? loss : reduce_mean(graph, loss, {}, false)};
+  }
+  const LossOperands operands{values(term.prediction), values(term.target),
+                              term.mask.empty() ? none : values(term.mask)};
+  return term.kind->build(graph, operands, term.options, Site("", Where{}));
+}
+
+void train(Net& net, const std::vector<LossTerm>& terms, Values& values) {
+  for (const LossTerm& term : terms) {
+    MeanLoss loss = loss_of(net.graph, term, values);
+    if (term.weight != 1)
+      loss.mean = scale(net.graph, loss.mean, static_cast<float>(term.weight), Site("", Where{}));
+    if (loss.count)
+      net.loss(term.name, loss.mean, loss.count);
+    else
+      net.loss(term.name, loss.mean);
+  }
+}
+
+}  // namespace
+
+// The network, cut for each use.
+struct ArraysNetwork::Parts {
+  std::shared_ptr<const LoadedModel> training, test, prediction;
+  ImportedOptions options;
+  std::map<std::string, TensorType> beside;  // the types of arrays by name
+};
+
+ArraysNetwork::ArraysNetwork(const ArraysConfig& config)
+    : config_(config), terms_(config.loss_terms()), metrics_(config.test_metrics()) {
+  file_ = std::make_shared<const LoadedModel>(load_network(config.onnx));
+  const Graph& graph = file_->model.inference;
+  const auto check_known = [&](const std::string& key, const std::string& name) {
+    if (graph.find(name)) return;
+    const std::string near = nearest(name, names_of(graph, graph.outputs()));
+    fail(Key{key}, ": ", config.onnx, " has no value '", name, "'; ",
+         near.empty() ? "its outputs: " + first_listed(names_of(graph, graph.outputs()), 20)
+                      : "did you mean " + near + "?");
+  };
+  for (const LossTerm& term : terms_) check_known("MODEL.LOSS", term.prediction);
+  for (const Metric& metric : metrics_) check_known("TEST.METRICS", metric.output);
+}
+
+std::vector<std::string> ArraysNetwork::losses_in_network() const {
+  std::vector<std::string> names;
+  for (const LossTerm& term : terms_) {
+    add_new(names, term.prediction);
+    for (const std::string& other : {term.target, term.mask})
+      if (file_->model.inference.find(other)) add_new(names, other);
+  }
+  return names;
+}
+
+// The outputs besides the losses; all outputs of a network that has no others.
+std::vector<std::string> ArraysNetwork::predictions() const {
+  const Graph& graph = file_->model.inference;
+  std::vector<std::string> names;
+  for (Value output : graph.outputs()) {
+    const std::string& name = graph.name(output);
+    const bool is_loss = std::any_of(terms_.begin(), terms_.end(), [&](const LossTerm& term) {
+      return !term.kind && term.prediction == name;
+    });
+    if (!is_loss) names.push_back(name);
+  }
+  return names.empty() ? names_of(graph, graph.outputs()) : names;
+}
+
+std::vector<FedArray> ArraysNetwork::fed_for(const std::vector<std::string>& outputs,
+                                             const std::vector<std::string>& beside) const {
+  const auto part = part_of(*file_, outputs);
+  const Graph& graph = part->model.inference;
+  std::vector<FedArray> fed;
+  for (Value input : fed_inputs(graph))
+    fed.push_back({graph.name(input), graph.dtype(input), example_of(graph.type(input))});
+  for (const std::string& name : beside)
+    if (!file_->model.inference.find(name)) fed.push_back({name});
+  return fed;
+}
+
+// The dimensions of an example of a declared input.
+std::optional<Dims> ArraysNetwork::example_of(const TensorType& declared) const {
+  if (!declared.ranked) return std::nullopt;
+  Dims dims;
+  for (std::size_t i = config_.whole ? 0 : 1; i < declared.shape.size(); ++i)
+    dims.push_back(declared.shape[i].known() ? declared.shape[i].size() : -1);
+  return dims;
+}
+
+std::vector<FedArray> ArraysNetwork::fed_in_training() const {
+  std::vector<std::string> beside;
+  for (const LossTerm& term : terms_)
+    for (const std::string& name : {term.target, term.mask}) add_new(beside, name);
+  return fed_for(losses_in_network(), beside);
+}
+
+std::vector<FedArray> ArraysNetwork::fed_in_test() const {
+  const Graph& graph = file_->model.inference;
+  std::vector<std::string> outputs = losses_in_network(), beside;
+  for (const LossTerm& term : terms_)
+    for (const std::string& name : {term.target, term.mask}) add_new(beside, name);
+  for (const Metric& metric : metrics_) {
+    add_new(outputs, metric.output);
+    for (const std::string& name : {metric.target, metric.mask}) {
+      add_new(beside, name);
+      if (!name.empty() && graph.find(name)) add_new(outputs, name);
+    }
+  }
+  return fed_for(outputs, beside);
+}
+
+std::vector<FedArray> ArraysNetwork::fed_in_prediction() const {
+  return fed_for(predictions(), {});
+}
+
+int64_t ArraysNetwork::fixed_rows() const {
+  if (config_.whole) return 0;
+  const Graph& graph = file_->model.inference;
+  for (Value input : fed_inputs(graph))
+    if (const TensorType& type = graph.type(input);
+        type.ranked && !type.shape.empty() && type.shape[0].known())
+      return type.shape[0].size();
+  return 0;
+}
+
+TensorType ArraysNetwork::batch_type(const ExampleType& example) const {
+  Shape shape;
+  if (!config_.whole) shape.emplace_back("N");
+  for (int64_t size : example.dims) shape.emplace_back(size);
+  return {example.dtype, shape};
+}
+
+std::map<std::string, TensorType> ArraysNetwork::types_of(const ExampleTypes& examples) const {
+  const Graph& graph = file_->model.inference;
+  std::map<std::string, TensorType> types;
+  for (Value input : fed_inputs(graph)) {
+    const auto found = examples.find(graph.name(input));
+    if (found == examples.end()) continue;  // an input of other outputs
+    const TensorType& declared = graph.type(input);
+    check(config_.whole || !declared.ranked || !declared.shape.empty(), config_.onnx,
+          ": its input '", graph.name(input), "' is ", declared,
+          ", without a dimension for the batch; if each example is all that a step takes, set ",
+          Key{"DATA.WHOLE"}, " true");
+    TensorType fed = batch_type(found->second);
+    if (!config_.whole && declared.ranked && declared.shape[0].known())
+      fed.shape[0] = declared.shape[0];
+    types[graph.name(input)] = fed;
+  }
+  return types;
+}
+
+// A prediction takes examples of any form.
+ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples, bool is_only_form) const {
+  const auto whole = specialised(load_network(config_.onnx), types_of(examples));
+  std::vector<std::string> losses = losses_in_network(), tested = losses;
+  const Graph& graph = whole->model.inference;
+  for (const Metric& metric : metrics_)
+    for (const std::string& name : {metric.output, metric.target, metric.mask})
+      if (!name.empty() && graph.find(name)) add_new(tested, name);
+  Parts parts{
+      part_of(*whole, losses),
+      part_of(*whole, tested),
+      part_of(is_only_form ? *whole : *specialised(load_network(config_.onnx), {}), predictions()),
+      {},
+      {}};
+  for (const auto& [name, example] : examples) parts.beside[name] = batch_type(example);
+  parts.options.train_batch_norm = config_.train_batch_norm;
+  for (const LossTerm& term : terms_) {
+    const auto trained =
+        trainable_initializers(*parts.training, term.prediction, config_.step.options.frozen);
+    parts.options.trainable.insert(trained.begin(), trained.end());
+  }
+  if (parts.options.trainable.empty())
+    check_some_trainable(*parts.training, terms_[0].prediction, config_.step.options.frozen);
+  return parts;
+}
+
+std::vector<TrainingModel> ArraysNetwork::steps(const std::vector<ExampleTypes>& forms,
+                                                int processes) const {
+  std::vector<TrainingModel> steps;
+  for (const ExampleTypes& examples : forms)
+    steps.push_back(step(parts(examples, forms.size() == 1), processes));
+  return steps;
+}
+
+TrainingModel ArraysNetwork::step(const Parts& parts, int processes) const {
+  DataParallelOptions options = options_of(config_.step, config_.run, processes);
+  options.weighted = !shares_of(config_, options.replicas).equal();
+  options.share = config_.batch_size / options.replicas;
+  options.frozen.clear();  // frozen initializers are not parameters
+  const ModelFn model = [&](Net& net) {
+    if (net.training()) {
+      Values values(net, *parts.training, parts.options, parts.beside);
+      train(net, terms_, values);
+      return;
+    }
+    Values values(net, *parts.prediction, parts.options, parts.beside);
+    for (const std::string& name : predictions()) net.output(name, values(name));
+  };
+  return build_data_parallel_model(
+      all_ops(), model, optimizer_of(config_.optimizer, config_.schedule.scale_momentum), options);
+}
+
+std::string ArraysNetwork::mean_named(std::size_t term) { return join("test_mean_", term); }
+std::string ArraysNetwork::count_named(std::size_t term) { return join("test_count_", term); }
+std::string ArraysNetwork::metric_named(std::size_t metric) { return join("test_output_", metric); }
+
+TrainingModel ArraysNetwork::test_step(const ExampleTypes& examples, int processes) const {
+  const DataParallelOptions options = options_of(config_.step, config_.run, processes);
+  const DataParallelOptions forward{.replicas = options.replicas,
+                                    .scope = options.scope,
+                                    .forward_only = true,
+                                    .precision = options.precision};
+  const Parts parts = this->parts(examples, true);
+  const ModelFn model = [&](Net& net) {
+    if (!net.training()) return;
+    Values values(net, *parts.test, parts.options, parts.beside);
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      const MeanLoss loss = loss_of(net.graph, terms_[i], values);
+      net.output(mean_named(i), loss.mean);
+      if (loss.count) net.output(count_named(i), loss.count);
+    }
+    for (std::size_t i = 0; i < metrics_.size(); ++i)
+      net.output(metric_named(i), values(metrics_[i].output));
+  };
+  return build_data_parallel_model(all_ops(), model, MomentumSgd{}, forward);
+}
+
+}  // namespace lockstep
