@@ -16,6 +16,7 @@ find_package(Gloo REQUIRED CONFIG)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 if(NOT TARGET WebP::webp)  # Debian's package has no CMake file
   find_library(LOCKSTEP_WEBP webp REQUIRED)
   find_path(LOCKSTEP_WEBP_INCLUDE webp/decode.h REQUIRED)

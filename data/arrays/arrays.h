@@ -18,36 +18,36 @@ namespace lockstep {
 
 // A tensor that a network asks for.
 struct ArrayFeed {
-  std::string name;    // of the tensor in a minibatch
-  std::string source;  // the array in the files, or X.mask of a ragged array X; "": `name`
+  std::string name = "";    // of the tensor in a minibatch
+  std::string source = "";  // the array in the files, or X.mask of a ragged array X; "": `name`
   // The element type; undefined: as stored. A mask has any type, by default float32.
   DType dtype = DType::undefined;
   // The dimensions of an example, without the batch; -1 for any number. Nothing: as stored.
   // Dimensions of 1 may be added or left out; columns of a CSV file take any shape of their number.
-  std::optional<Dims> dims;
+  std::optional<Dims> dims = std::nullopt;
   double padding = 0;  // the value behind the end of a ragged example
   // The lengths of a ragged feed in each bucket; empty: those of the set. The i-th buckets of all
   // feeds belong together.
-  std::vector<int64_t> buckets;
+  std::vector<int64_t> buckets = {};
 };
 
 struct ArraySetOptions {
   // A folder, or a .npy, .npz, .safetensors or .csv file.
-  std::string path;
+  std::string path = "";
   // Empty: all arrays, as stored.
-  std::vector<ArrayFeed> feeds;
+  std::vector<ArrayFeed> feeds = {};
   // The columns of an array in CSV files; other arrays F have the column F, or F.0, F.1, .. or
   // F[0], F[1], ..
-  std::map<std::string, std::vector<std::string>> columns;
+  std::map<std::string, std::vector<std::string>> columns = {};
   // Ascending lengths to which ragged examples are padded; empty: the longest example's length.
-  std::vector<int64_t> buckets;
+  std::vector<int64_t> buckets = {};
   bool cut_long = false;  // cuts examples beyond the last bucket, which are an error otherwise
   // A set of at most so many bytes is kept in memory, a larger one is read as needed; -1: a quarter
   // of the usable memory. The tensors are the same.
   int64_t memory = -1;
   // The folder of the temporary file for decoded arrays (CSV, deflated) beyond `memory`; the file
   // has no name and vanishes with the process. "": the folder in TMPDIR, or /var/tmp.
-  std::string scratch;
+  std::string scratch = "";
 };
 
 // Parses "x: [a, b, c]; y: price". Names with : ; , or brackets are written in double quotes.
@@ -55,11 +55,11 @@ std::map<std::string, std::vector<std::string>> parse_array_columns(const std::s
 
 // An array as a feed gets it.
 struct ArrayFacts {
-  std::string name;    // of the feed
-  std::string source;  // of the array
+  std::string name = "";    // of the feed
+  std::string source = "";  // of the array
   DType dtype = DType::undefined;
-  Dims dims;               // of an example; a ragged array's first is -1
-  std::string file;        // the first one
+  Dims dims = {};          // of an example; a ragged array's first is -1
+  std::string file = "";   // the first one
   bool is_ragged = false;  // or the mask of a ragged array
 };
 
@@ -85,6 +85,8 @@ class ArraySet {
   std::size_t form_of(int64_t example) const;
   // Writes the example as row `row` of the tensors, which have the shapes of a form that fits.
   void read(int64_t example, int64_t row, std::span<const Tensor> tensors) const;
+  // The file and row of a feed's example, for errors: "x-00002.npy, row 17"; rows count from 0.
+  std::string where(std::size_t feed, int64_t example) const;
   // Examples `first` to `first` + `count` in the order of the files, by feed, padded to the
   // smallest bucket that fits. Throws for examples beyond the end.
   std::vector<Literal> examples(int64_t first, int64_t count) const;
