@@ -25,6 +25,7 @@ class ArraysTask final : public Task {
   std::string network() const override;
   std::string data() const override { return config_.train; }
   int64_t images_of_step() const override { return config_.batch_size; }
+  bool divides_rows() const override { return !config_.whole; }
   WorkUnit work_unit() const override { return {"examples", config_.batch_size}; }
 
   void prepare() override;

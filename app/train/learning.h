@@ -42,6 +42,8 @@ class Learning {
   virtual std::vector<std::pair<std::string, std::string>> changed() = 0;  // from the defaults
   virtual std::string series() const = 0;      // folder of the first run
   virtual int64_t images_of_step() const = 0;  // rows of a minibatch, of all processes
+  // False if the first dimensions of a minibatch's tensors are not its rows.
+  virtual bool divides_rows() const { return true; }
 
   // Reads the facts that the network depends on. Throws if there is no memory for the data.
   virtual void prepare() = 0;

@@ -80,7 +80,8 @@ void TrainingRun::open_data(const std::string& rounds) {
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     Form& form = *forms_[i];
     form.tensors = source.forms()[i];
-    form.feeds.emplace(form.model, WholeRun{task_.images_of_step()});
+    form.feeds.emplace(form.model,
+                       task_.divides_rows() ? WholeRun{task_.images_of_step()} : WholeRun{});
     if (i > 0) form.own = session_->step_of(form.model);
     form.step = form.own ? form.own.get() : &session_->step();
   }
