@@ -15,6 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS fonts-dejavu-core)
 string(JOIN ", " CPACK_DEBIAN_PACKAGE_SUGGESTS libcairo2-dev libcli11-dev libdnnl-dev libgloo-dev libjpeg-dev
-  libonnx-dev libpng-dev libprotobuf-dev libssl-dev libwebp-dev libyaml-cpp-dev nlohmann-json3-dev)
+  libonnx-dev libpng-dev libprotobuf-dev libssl-dev libwebp-dev libyaml-cpp-dev nlohmann-json3-dev
+  zlib1g-dev)
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)  # seconds where xz takes a minute
 include(CPack)

@@ -127,7 +127,7 @@ only 'openssl/' 'runtime/dist/sha256\.cc'
 only 'yaml-cpp|app/config/yaml\.h' 'app/config/(yaml|read|peek|nested|nested_yaml)\.(h|cc)'
 only 'cairo' 'app/draw/'
 only 'png\.h' 'data/formats/png\.cc'
-only 'zlib\.h' 'data/arrays/unpack_zlib\.cc|tests/fuzz/mutate_png\.cc|tests/support/zip_files\.cc'
+only 'zlib\.h' 'data/arrays/unpack_zlib\.cc|tests/fuzz/mutate_png\.cc|tests/support/(zip|picture)_files\.cc'
 only 'webp/' 'data/formats/webp\.cc|tests/support/picture_files\.cc'
 only 'jpeglib\.h' 'data/formats/jpeg\.cc|tests/support/pictures\.cc'
 

@@ -11,6 +11,7 @@ packages=(
   libdnnl-dev                                            # CPU kernels
   libgloo-dev libssl-dev                                 # messages between processes, proofs of their senders
   libjpeg-dev libpng-dev libwebp-dev                     # pictures
+  zlib1g-dev                                             # compressed arrays
   libcairo2-dev fonts-dejavu-core                        # boxes and names drawn on pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
 )

@@ -7,6 +7,7 @@
 
 #include "data/arrays/arrays.h"
 #include "data/labelled_images.h"
+#include "graph/limits.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
@@ -93,6 +94,12 @@ ArrayBatches::ArrayBatches(const ArraySet& set, const ArrayBatchOptions& options
   check(options.first >= 0 && count > 0 && options.first + count <= options.batch, "examples ",
         options.first, " to ", options.first + count, " are not within a batch of ", options.batch);
   members_->forms = set.forms(count);
+  std::size_t bytes = 0;
+  for (const NamedDesc& tensor : members_->forms.back())
+    bytes = saturating_add(bytes, tensor.desc.bytes());
+  constexpr std::size_t kKept = 4;  // read ahead, in use, and where a step reads them
+  check_memory(bytes > SIZE_MAX / kKept ? SIZE_MAX : kKept * bytes,
+               join("minibatches of ", options.batch, " examples"));
 }
 ArrayBatches::~ArrayBatches() = default;
 

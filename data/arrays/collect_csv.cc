@@ -178,7 +178,7 @@ void append_cells(const CsvReader& reader, int64_t row, const CsvArray& array,
       if (!parse_cell(cell, value)) {
         const bool is_number = parse_cell(cell, number);
         fail_cell(reader, row, names[column], cell,
-                  is_number ? ", but the network asks for integers of at most 64 bits"
+                  is_number ? ", but the network asks for integers within int64"
                             : ", which is not a number");
       }
       put(value);

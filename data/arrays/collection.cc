@@ -28,10 +28,12 @@ void ArrayCollection::read(const std::string& path) {
   std::size_t count = 0;
   for (const ArrayFiles& group : groups) count += group.paths.size();
   is_of_many_ = count > kMostOpenFiles;
-  for (const ArrayFiles& group : groups) {
-    reader_of(group.extension)(group, *this);
-    finish_group(group);
-  }
+  for (const ArrayFiles& group : groups) read(group);
+}
+
+void ArrayCollection::read(const ArrayFiles& files) {
+  reader_of(files.extension)(files, *this);
+  finish_group(files);
 }
 
 void ArrayCollection::finish_group(const ArrayFiles& files) {

@@ -25,6 +25,8 @@ class ArrayCollection {
 
   // Collects the arrays of all files of the set at `path`.
   void read(const std::string& path);
+  // Collects the arrays of the files of one name.
+  void read(const ArrayFiles& files);
 
   const std::map<std::string, StoredArray>& arrays() const { return arrays_; }
   bool has(const std::string& name) const { return arrays_.contains(name); }

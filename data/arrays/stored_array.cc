@@ -12,7 +12,7 @@ void StoredArray::add(DType dtype, const Dims& row, ArrayRows rows) {
         "': ", parts_.empty() ? std::string() : file(), " has rows of ", dtype_, row_, ", but ",
         rows.path, " has rows of ", dtype, row, "; all files of an array need the same");
   starts_.push_back(rows_);
-  rows_ += rows.rows;
+  check(!__builtin_add_overflow(rows_, rows.rows, &rows_), rows.path, ": too many rows");
   parts_.push_back(std::move(rows));
 }
 

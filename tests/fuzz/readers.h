@@ -27,6 +27,16 @@ Seeds config_seeds();
 void read_npy_file(const std::string& bytes);
 Seeds npy_seeds();
 
+// The arrays of a data set in a .npz or a .csv file.
+void read_npz_arrays(const std::string& bytes);
+Seeds npz_seeds();
+void read_csv_arrays(const std::string& text);
+Seeds csv_seeds();
+
+// A mapping of CSV columns.
+void read_columns(const std::string& text);
+Seeds columns_seeds();
+
 // Annotations in COCO's format: reads, trains on, scores against themselves, writes and reads
 // again.
 void read_coco(const std::string& bytes);
