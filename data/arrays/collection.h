@@ -45,7 +45,7 @@ class ArrayCollection {
   // For the readers of files.
   // Opens a file of the group that is being read.
   std::shared_ptr<const StoredBytes> open(const std::string& path);
-  // True if the array is wanted. Throws if another group of files has the array, too.
+  // True if the array is wanted. Throws if another group of files has a wanted array, too.
   bool wants(const std::string& name, const std::string& path);
   // Adds rows of an array. `dims` begin with the number of rows.
   void add(const std::string& name, DType dtype, const Dims& dims, ArrayRows rows);

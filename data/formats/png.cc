@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "data/formats/exif.h"
+#include "graph/limits.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -36,7 +37,8 @@ std::string_view exif_in_chunks(std::string_view bytes) {
 // and longjmp is in the object, because local variables are indeterminate after the jump.
 class PngReader {
  public:
-  explicit PngReader(const PictureFile& file) : file_(file), rest_(file.bytes) {
+  explicit PngReader(const PictureFile& file, bool as_values = false)
+      : file_(file), rest_(file.bytes), as_values_(as_values) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, leave, ignore);
     check(png_ != nullptr, file.path, ": libpng cannot be used: ", message_);
     info_ = png_create_info_struct(png_);
@@ -72,11 +74,11 @@ class PngReader {
     // colour profiles do not change pixels.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);
-    ask_for_rgb();
+    as_values_ ? ask_for_values() : ask_for_rgb();
     image_.height = png_get_image_height(png_, info_);
     image_.width = png_get_image_width(png_, info_);
-    const std::size_t row = 3 * image_.width;
-    if (png_get_rowbytes(png_, info_) != row) png_error(png_, "not three bytes a pixel");
+    const std::size_t row = (as_values_ ? 1 : 3) * image_.width;
+    if (png_get_rowbytes(png_, info_) != row) png_error(png_, "another number of bytes a pixel");
     image_.rgb.resize(row * image_.height);
     for (int pass = 0; pass < passes_; ++pass)
       for (int64_t y = 0; y < image_.height; ++y) png_read_row(png_, &image_.rgb[row * y], nullptr);
@@ -96,8 +98,21 @@ class PngReader {
     png_read_update_info(png_, info_);
   }
 
+  // Keeps values of less than 8 bits, unlike pictures, where they become shades.
+  void ask_for_values() {
+    const int colour = png_get_color_type(png_, info_);
+    if (colour != PNG_COLOR_TYPE_PALETTE && (colour & PNG_COLOR_MASK_COLOR) != 0)
+      png_error(png_, "a mask should be grey or have a palette; this picture has colours");
+    if (png_get_bit_depth(png_, info_) == 16) png_error(png_, "a mask of 16 bits; 8 are the most");
+    png_set_packing(png_);
+    png_set_strip_alpha(png_);
+    passes_ = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+  }
+
   const PictureFile& file_;
   std::string_view rest_;
+  const bool as_values_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   std::jmp_buf exit_;
@@ -120,6 +135,17 @@ PictureHeader png_header(const PictureFile& file) {
 }
 
 Image decode_png(const PictureFile& file) { return PngReader(file).decoded(); }
+
+PngValues decode_png_values(const PictureFile& file) {
+  check(is_png(file.bytes), file.path, ": a mask should be a PNG file");
+  const PictureHeader header = png_header(file);
+  constexpr int64_t kMostPixels = int64_t{1} << 30;
+  check(header.height > 0 && header.width > 0 && header.height <= kMostPixels / header.width,
+        file.path, ": a mask of ", header.width, " x ", header.height, " pixels is too large");
+  check_memory(header.height * header.width, file.path);
+  Image image = PngReader(file, true).decoded();
+  return {image.height, image.width, std::move(image.rgb)};
+}
 
 std::string png_of(const Image& image) {
   png_image info;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "data/formats/picture_file.h"
 #include "data/image.h"
@@ -12,5 +13,14 @@ namespace lockstep {
 bool is_png(std::string_view bytes);
 PictureHeader png_header(const PictureFile& file);
 Image decode_png(const PictureFile& file);
+
+// The pixels of a grey picture, or the indices of a picture with a palette, as stored: one byte
+// each.
+struct PngValues {
+  int64_t height = 0, width = 0;
+  std::vector<uint8_t> values;  // row by row
+};
+// Throws for colours without a palette and for 16 bits.
+PngValues decode_png_values(const PictureFile& file);
 
 }  // namespace lockstep

@@ -42,6 +42,12 @@ def arrays_of_all_types(random):
     return arrays
 
 
+class Pipe:
+    """A file without a position."""
+    def __init__(self, file):
+        self.write, self.flush = file.write, file.flush
+
+
 def tool(path, memory, feeds):
     out = f"{FOLDER}/out"
     shutil.rmtree(out, ignore_errors=True)
@@ -97,10 +103,9 @@ def sets_of(arrays):
     write_sharded(path, arrays, lambda at, part: np.savez_compressed(
         f"{path}/part-{os.path.basename(at)}.npz", **part))
     yield path
-    path = folder("npz_streamed")  # sizes behind the data, as when a ZIP file is written to a pipe
+    path = folder("npz_streamed")  # sizes behind the data
     with open(f"{path}/all.npz", "wb") as file:
-        file.seekable = lambda: False
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        with zipfile.ZipFile(Pipe(file), "w", zipfile.ZIP_DEFLATED) as zipped:
             for name, array in arrays.items():
                 with zipped.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.save(member, array)

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures with a class for each pixel, for segmentation, and their minibatches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/transform.h"
+#include "lockstep/loader.h"
+
+namespace lockstep {
+
+inline constexpr int64_t kIgnoredPixel = 255;  // no class
+
+struct MaskedImageOptions {
+  // image_masks: the folder that holds train/ and val/, or test/ for held-out pictures.
+  std::string root = "";
+  bool held_out = false;
+  uint64_t seed = 1;
+  int64_t image_size = 224;
+  int64_t resize = 256;  // held out: length of the shorter side before the centre crop
+  std::array<double, 2> scale{0.25, 1};  // training: fraction of the picture's area
+  bool flip = true;                      // training: half of the pictures are mirrored
+  int64_t classes = 0;  // a mask with another class is an error; 0: classes up to 254
+  int64_t size = 1000;  // drawn_shapes: number of pictures
+};
+
+class MaskedImages {
+ public:
+  explicit MaskedImages(Preparation preparation) : preparation_(std::move(preparation)) {}
+  virtual ~MaskedImages() = default;
+  virtual int64_t size() const = 0;
+  // Writes picture `index`, 3 x height x width values, and the class of each pixel. Augmentation
+  // depends on (seed, draw) alone. Thread-safe.
+  virtual void read(int64_t index, uint64_t draw, float* image, int64_t* mask) const = 0;
+  virtual std::string digest() const { return ""; }  // "": no files
+  const Preparation& preparation() const { return preparation_; }
+
+ private:
+  Preparation preparation_;
+};
+
+// Pictures ROOT/train/images/NAME.jpg (or any picture format) and masks ROOT/train/masks/NAME.png.
+// A pixel of a mask, grey or an index of a palette, is the class; 255 is ignored. Both are cropped,
+// scaled and mirrored together, masks without mixing pixels.
+std::unique_ptr<MaskedImages> image_masks(const MaskedImageOptions& options);
+
+// Drawn discs, squares and triangles, classes 1 to 3, over a background of class 0, for trying and
+// testing. The masks are exact.
+std::unique_ptr<MaskedImages> drawn_shapes(const MaskedImageOptions& options);
+inline constexpr int64_t kClassesOfShapes = 4;
+
+struct MaskedBatchOptions {
+  int64_t batch = 16;
+  // The process's part of each batch.
+  int64_t first = 0;
+  int64_t count = -1;  // -1: to the end
+  uint64_t seed = 1;
+  bool shuffle = true;                             // false: in the set's order, epoch after epoch
+  std::string images = "images", masks = "masks";  // names of the tensors
+};
+
+// Minibatches: float32 [count, 3, height, width] and int64 [count, height, width].
+class MaskedImageBatches final : public MinibatchSource {
+ public:
+  // `images` must outlive this object.
+  MaskedImageBatches(const MaskedImages& images, const MaskedBatchOptions& options);
+  ~MaskedImageBatches() override;
+
+  const std::vector<MinibatchForm>& forms() const override;
+  std::size_t form(int64_t) const override { return 0; }
+  int64_t items() const override;
+  void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
+
+ private:
+  struct Members;
+  std::unique_ptr<Members> members_;
+};
+
+}  // namespace lockstep
