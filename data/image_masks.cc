@@ -125,9 +125,9 @@ class ImageMasks final : public MaskedImages {
         const int64_t column =
             place(region.left, region.width, mirror ? side - 1 - x : x, values.width);
         const int64_t value = values.values[row * values.width + column];
-        check(value == kIgnoredPixel || options_.classes == 0 || value < options_.classes, path,
-              ": pixel ", column, " of row ", row, " has class ", value, ", but there are ",
-              options_.classes, " classes, and 255 for no class");
+        if (value != kIgnoredPixel && options_.classes > 0 && value >= options_.classes)
+          fail(path, ": pixel ", column, " of row ", row, " has class ", value, ", but there are ",
+               options_.classes, " classes, and 255 for no class");
         *mask++ = value;
       }
     }

@@ -136,8 +136,9 @@ int64_t read_csv(const StoredBytes& file, const std::string& path,
   check(is_same, path, ": its columns differ from those of the first file");
   int64_t row = 0;
   for (; reader.next(); ++row) {
-    check(cells.size() == names.size(), reader.where(), " (row ", row, "): has ", cells.size(),
-          " cells, but the first line names ", names.size(), " columns");
+    if (cells.size() != names.size())
+      fail(reader.where(), " (row ", row, "): has ", cells.size(),
+           " cells, but the first line names ", names.size(), " columns");
     use(reader, row);
   }
   return row;

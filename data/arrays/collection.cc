@@ -86,8 +86,8 @@ bool ArrayCollection::wants(const std::string& name, const std::string& path) {
   if (of_group_.insert(name).second) {
     const auto [entry, is_new] = known_.emplace(name, path);
     // Tables of one folder may share a column that no feed needs.
-    check(is_new || (wanted && !wanted->contains(name)), "the array '", name, "' is in ", entry->second, " and in ", path,
-          "; one of them is left over");
+    check(is_new || (wanted && !wanted->contains(name)), "the array '", name, "' is in ",
+          entry->second, " and in ", path, "; one of them is left over");
   }
   return !wanted || wanted->contains(name);
 }

@@ -36,6 +36,33 @@ int CsvReader::peek() {
 
 void CsvReader::end_cell() { ends_.push_back(text_.size()); }
 
+// Reads the text behind an opening quote.
+void CsvReader::read_quoted() {
+  for (;;) {
+    const int letter = peek();
+    if (letter == kCsvEnd || text_.size() >= kLongestRow) fail(where(), ": a quote is not closed");
+    ++at_;
+    if (letter == '\n') ++line_;
+    if (letter == '"') {
+      if (peek() != '"') return;
+      ++at_;
+    }
+    text_ += static_cast<char>(letter);
+  }
+}
+
+// Appends the text before the next comma, quote or line end.
+void CsvReader::read_plain() {
+  const char* const begin = buffer_.data() + at_;
+  const char* const end = buffer_.data() + buffer_.size();
+  const char* const stop = std::find_if(begin, end, [](char letter) {
+    return letter == ',' || letter == '\n' || letter == '\r' || letter == '"';
+  });
+  text_.append(begin, stop);
+  at_ += stop - begin;
+  if (text_.size() >= kLongestRow) fail(where(), ": a row of more than ", kLongestRow, " bytes");
+}
+
 // Reads the cells of a row; false at the end of the file.
 bool CsvReader::read_row() {
   text_.clear();
@@ -43,39 +70,29 @@ bool CsvReader::read_row() {
   row_line_ = line_;
   if (peek() == kCsvEnd) return false;
   bool begins = true, is_quoted = false;  // a cell
-  for (;;) {
-    const int letter = peek();
-    if (letter == kCsvEnd) break;
-    ++at_;
+  for (int letter = peek(); letter != kCsvEnd; letter = peek()) {
     if (letter == ',') {
+      ++at_;
       end_cell();
       begins = true;
       is_quoted = false;
     } else if (letter == '\n' || letter == '\r') {
+      ++at_;
       if (letter == '\r' && peek() == '\n') ++at_;
       ++line_;
       break;
     } else if (letter == '"' && begins) {
+      ++at_;
       begins = false;
       is_quoted = true;
-      for (;;) {
-        const int inner = peek();
-        check(inner != kCsvEnd && text_.size() < kLongestRow, where(), ": a quote is not closed");
-        ++at_;
-        if (inner == '\n') ++line_;
-        if (inner == '"') {
-          if (peek() != '"') break;
-          ++at_;
-        }
-        text_ += static_cast<char>(inner);
-      }
+      read_quoted();
+    } else if (is_quoted) {
+      fail(where(), ": a closing quote should be followed by a comma or the line's end");
+    } else if (letter == '"') {
+      fail(where(), ": a quote within a cell that does not begin with a quote");
     } else {
-      check(!is_quoted && letter != '"', where(),
-            is_quoted ? ": a closing quote should be followed by a comma or the line's end"
-                      : ": a quote within a cell that does not begin with a quote");
-      check(text_.size() < kLongestRow, where(), ": a row of more than ", kLongestRow, " bytes");
       begins = false;
-      text_ += static_cast<char>(letter);
+      read_plain();
     }
   }
   if (ends_.empty() && begins) return true;  // an empty line
@@ -90,7 +107,7 @@ bool CsvReader::next() {
     if (!ends_.empty()) break;
     if (empty_line_ == 0) empty_line_ = row_line_;
   }
-  check(empty_line_ == 0, path_, ":", empty_line_, ": an empty line between rows");
+  if (empty_line_ != 0) fail(path_, ":", empty_line_, ": an empty line between rows");
   cells_.clear();
   std::size_t begin = 0;
   for (const std::size_t end : ends_) {

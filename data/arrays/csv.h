@@ -27,6 +27,8 @@ class CsvReader {
  private:
   bool fill();
   bool read_row();
+  void read_quoted();
+  void read_plain();
   int peek();
   void end_cell();
 

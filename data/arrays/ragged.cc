@@ -25,11 +25,11 @@ RaggedLengths::RaggedLengths(const StoredArray& lengths) {
     const int64_t now = std::min(kRows, count - first);
     lengths.read(first, now, stored.data());
     const int64_t bad = convert(stored.data(), reinterpret_cast<std::byte*>(values.data()), now);
-    check(bad < 0, lengths.where(first + std::max<int64_t>(bad, 0)), ": a length beyond int64");
+    if (bad >= 0) fail(lengths.where(first + bad), ": a length beyond int64");
     for (int64_t i = 0; i < now; ++i) {
       int64_t end = 0;
-      check(values[i] >= 0 && !__builtin_add_overflow(starts_.back(), values[i], &end),
-            lengths.where(first + i), ": a length of ", values[i]);
+      if (values[i] < 0 || __builtin_add_overflow(starts_.back(), values[i], &end))
+        fail(lengths.where(first + i), ": a length of ", values[i]);
       if (values[i] > longest_) {
         longest_ = values[i];
         longest_example_ = first + i;

@@ -135,9 +135,10 @@ void ArraySet::Members::read_feed(const BoundFeed& feed, int64_t example, int64_
     std::vector<std::byte> stored(rows * array.row_bytes());
     array.read(first, rows, stored.data());
     const int64_t bad = feed.convert(stored.data(), to, used);
-    check(bad < 0, array.where(first + (feed.is_joined ? bad / std::max<int64_t>(inner, 1) : 0)),
-          ": array '", array.name(), "' has a number in ", array.dtype(), " that ",
-          feed.facts.dtype, " of '", feed.facts.name, "' does not have");
+    if (bad >= 0)
+      fail(array.where(first + (feed.is_joined ? bad / std::max<int64_t>(inner, 1) : 0)),
+           ": array '", array.name(), "' has a number in ", array.dtype(), " that ",
+           feed.facts.dtype, " of '", feed.facts.name, "' does not have");
   }
   fill_elements(feed.padding, to + used * each, places - used);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -127,6 +128,7 @@ std::vector<ZipMember> read_zip_directory(const StoredBytes& file, const std::st
   const ZipDirectory directory = find_zip_directory(file, path);
   const ZipRecord all(file, path, directory.offset, directory.size);
   std::vector<ZipMember> members;
+  std::set<std::string> names;
   int64_t at = 0;
   for (int64_t i = 0; i < directory.entries; ++i) {
     check(all.number(at, 4) == kEntryMark, path, ": the ZIP directory is damaged");
@@ -147,7 +149,7 @@ std::vector<ZipMember> read_zip_directory(const StoredBytes& file, const std::st
     all.text(at + kEntrySize + name, extra);  // within the directory
     read_wide_sizes(all, at + kEntrySize + name, extra, member, local);
     find_zip_data(file, path, local, member);
-    for (const ZipMember& other : members) check(other.name != member.name, what, " occurs twice");
+    check(names.insert(member.name).second, what, " occurs twice");
     members.push_back(std::move(member));
     at += kEntrySize + name + extra + comment;
   }

@@ -195,11 +195,7 @@ TEST(ArrayBatches, TakeOneLengthFromTheNetwork) {
 
 TEST(ArrayBatches, RefuseOrCutLongExamples) {
   const Ragged data(40);
-  expect_error(
-      [&] {
-        ArraySet(data.options({2, 4}));
-      },
-      "tokens.lengths.npy", "length 9", "last bucket, 4");
+  expect_error([&] { ArraySet(data.options({2, 4})); }, "tokens.npy", "length 9", "last bucket, 4");
   ArraySetOptions options = data.options({2, 4});
   options.cut_long = true;
   const ArraySet set(options);

@@ -80,7 +80,8 @@ TEST(CsvArrays, NameFileLineRowAndColumnOfAMistake) {
 TEST(CsvArrays, AreDecodedIntoATemporaryFileBeyondTheMemory) {
   std::string text = "x.0,x.1,y\r\n";
   constexpr int64_t kRows = 300'000;
-  for (int64_t i = 0; i < kRows; ++i) text += join(i, ",", 0.25 * double(i), ",", i % 7, "\r\n");
+  for (int64_t i = 0; i < kRows; ++i)
+    text += join(i, ",", 0.25 * double(i % 1000), ",", i % 7, "\r\n");
   const CsvCase csv(text);
   const std::vector<ArrayFeed> feeds{{.name = "x", .dtype = DType::float64}, {.name = "y"}};
   const ArraySet held({.path = csv.path(), .feeds = feeds, .memory = int64_t{1} << 30});
@@ -91,7 +92,7 @@ TEST(CsvArrays, AreDecodedIntoATemporaryFileBeyondTheMemory) {
   EXPECT_EQ(held.digest(), read.digest());
   EXPECT_EQ(held.examples(0, kRows), read.examples(0, kRows));
   const std::vector<Literal> last = read.examples(kRows - 1, 1);
-  EXPECT_EQ(values_of<double>(last[0]), (std::vector<double>{kRows - 1, 0.25 * (kRows - 1)}));
+  EXPECT_EQ(values_of<double>(last[0]), (std::vector<double>{kRows - 1, 0.25 * 999}));
   EXPECT_EQ(values_of<int64_t>(last[1])[0], (kRows - 1) % 7);
 }
 

@@ -117,7 +117,7 @@ TEST(MaskedImages, NameBadFiles) {
     options.classes = classes;
     image_masks(options)->read(1, 0, image.data(), values.data());
   };
-  expect_error([&] { read(3); }, "p1.png", "class 3", "3 classes");
+  expect_error([&] { read(3); }, "p1.png", "has class", "3 classes");
   put_file(mask, png_of(Image{32, 32, std::vector<uint8_t>(3 * 32 * 32)}));
   expect_error([&] { read(); }, "p1.png", "grey or have a palette");
   put_file(mask, png_of_raw({.height = 1, .width = 1, .rows = std::string(2, '\0')}));
