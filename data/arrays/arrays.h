@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data sets of arrays in files: the arrays of a folder or a file by name, read by example, and
-// their minibatches. docs/arrays.md describes the files.
+// their minibatches. docs/array_files.md describes the files.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ArrayFeed {
   // Dimensions of 1 may be added or left out; columns of a CSV file take any shape of their number.
   std::optional<Dims> dims = std::nullopt;
   double padding = 0;  // the value behind the end of a ragged example
-  // The lengths of a ragged feed in each bucket; empty: those of the set. The i-th buckets of all
+  // The lengths of a ragged feed in each bucket; empty: the set's buckets. The i-th buckets of all
   // feeds belong together.
   std::vector<int64_t> buckets = {};
 };

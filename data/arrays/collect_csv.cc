@@ -133,7 +133,7 @@ int64_t read_csv(const StoredBytes& file, const std::string& path,
   const auto& cells = reader.cells();
   bool is_same = cells.size() == names.size();
   for (std::size_t i = 0; is_same && i < names.size(); ++i) is_same = trimmed(cells[i]) == names[i];
-  check(is_same, path, ": its columns differ from those of the first file");
+  check(is_same, path, ": its columns differ from the first file's");
   int64_t row = 0;
   for (; reader.next(); ++row) {
     if (cells.size() != names.size())

@@ -30,7 +30,7 @@ class ArrayCollection {
 
   const std::map<std::string, StoredArray>& arrays() const { return arrays_; }
   bool has(const std::string& name) const { return arrays_.contains(name); }
-  // The names of all arrays and columns in the files, also of those that are not wanted.
+  // The names of all arrays and columns in the files, wanted or not.
   std::string names() const;
   bool is_memory() const;
   // Moves all arrays into memory if the room is large enough.
