@@ -83,7 +83,9 @@ void ReportPage::tested(const HeldOutTest& result) {
   refresh();
 }
 
-void ReportPage::finished() { end("Finished " + date_and_time() + "."); }
+void ReportPage::finished(const std::string& early) {
+  end(join("Finished ", date_and_time(), early.empty() ? "" : "; ", early, "."));
+}
 void ReportPage::interrupted(const std::string& why) { end(why); }
 
 void ReportPage::failed(const std::string& why) {

@@ -27,8 +27,8 @@ class ReportPage {
   // end the run.
   void refresh();
   void tested(const HeldOutTest& result);
-  // The final version; browsers stop reloading.
-  void finished();
+  // The final version; browsers stop reloading. `early` is the reason of an early end, or "".
+  void finished(const std::string& early);
   void interrupted(const std::string& why);
   void failed(const std::string& why);
 

@@ -140,7 +140,12 @@ ConfigKeys loop_keys(TrainSettings& c) {
           {"TEST.ITERS",
            &c.test_iters,
            "iterations between two tests on the held-out data",
-           {.least = 1}}};
+           {.least = 1}},
+          {"TEST.PATIENCE",
+           &c.patience,
+           "end the run after this number of tests in a row without a better score; 0: go on to "
+           "SOLVER.MAX_ITER",
+           {.least = 0}}};
 }
 
 std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKeys& keys,

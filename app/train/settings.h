@@ -30,6 +30,7 @@ struct TrainSettings {
   int64_t log_iters = 20;
   int64_t drift_iters = 100;
   int64_t test_iters = 200;
+  int64_t patience = 0;  // tests without a better score that end the run; 0: none
 
   int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
 };
@@ -40,7 +41,7 @@ void check_rates(const LrSchedule& schedule);
 ConfigKeys solver_keys(TrainSettings& settings);
 // OUTPUT_DIR and RNG_SEED. `seeded` lists the uses of the seed.
 ConfigKeys run_keys(TrainSettings& settings, const std::string& seeded);
-// TRAIN.LOG_ITERS, TRAIN.DRIFT_ITERS and TEST.ITERS.
+// TRAIN.LOG_ITERS, TRAIN.DRIFT_ITERS, TEST.ITERS and TEST.PATIENCE.
 ConfigKeys loop_keys(TrainSettings& settings);
 
 // Keys with another value than in `defaults`, as texts. Leaves out OUTPUT_DIR, which differs in

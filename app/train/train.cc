@@ -7,10 +7,12 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "app/format.h"
 #include "app/train/debug_lines.h"
 #include "app/train/partitioned_steps.h"
+#include "app/train/patience.h"
 #include "app/train/report_page.h"
 #include "app/train/run_place.h"
 #include "app/train/saved_numbers.h"
@@ -35,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOpenWindow = "open window";
+constexpr const char* kTestsSoFar = "patience";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
 // Checks devices and weights before a data set is opened.
@@ -59,6 +62,7 @@ class RunLoop {
         steps_(checked_steps(task, options.resume, comm)),
         from_(take_place(options)),
         run_(task, std::move(steps_), threads(), comm),
+        patience_(settings_.patience, comm),
         unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)) {
     first_ = from_.empty() ? run_.start() : run_.resume(from_);
     log_ = std::make_unique<TrainingLog>(task, run_.number_names(), comm_,
@@ -110,7 +114,8 @@ class RunLoop {
     log_->start_window(run_.supply());
     if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
       log_->go_on_with(window->second);
-    int64_t last = settings_.schedule.max_iter;
+    go_on_with_patience();
+    int64_t last = patience_.is_over() ? first_ : settings_.schedule.max_iter;
     Interruption interruption(comm_);
     for (int64_t step = first_; step < last; ++step) {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
@@ -126,7 +131,8 @@ class RunLoop {
       if ((step + 1) % settings_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
     save(last);
-    const HeldOutTest result = test(last - 1);
+    if (last < settings_.schedule.max_iter) check_drift(last - 1);
+    const HeldOutTest result = last_test_ ? std::move(*last_test_) : test(last - 1);
     check(result.trouble.empty(), result.trouble, " after iteration ", last,
           ": the output of the network is not finite. The learning rate was ",
           learning_rate(settings_.schedule, last - 1),
@@ -135,7 +141,9 @@ class RunLoop {
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
-    page_->finished();
+    const std::string why = why_early(last);
+    page_->finished(why);
+    if (!why.empty()) log_->note(why);
     log_->note(join(result.headline, " after ", last, " iterations, ",
                     fixed(seconds_since(start_), 1), " s; open ", folder(), "/report.html"));
     return 0;
@@ -146,11 +154,31 @@ class RunLoop {
   // end.
   bool test_or_save(int64_t step) {
     try {
-      return task_.is_enough(test(step));
+      HeldOutTest result = test(step);
+      patience_.tested(result, step + 1);
+      const bool ends = task_.is_enough(result) || patience_.is_over();
+      if (ends) last_test_ = std::move(result);
+      return ends;
     } catch (const Error&) {
       if (!comm_) save(step + 1);
       throw;
     }
+  }
+
+  // Takes up the count of tests where the resumed run left it.
+  void go_on_with_patience() {
+    const auto saved = run_.resumed().find(kTestsSoFar);
+    if (saved == run_.resumed().end()) return;
+    patience_.go_on_with(saved->second, from_);
+    if (patience_.lacks_test_after(first_, settings_.test_iters))
+      patience_.tested(task_.test(first_), first_);
+  }
+
+  // "", or the reason why the run ends before SOLVER.MAX_ITER.
+  std::string why_early(int64_t last) const {
+    if (last == settings_.schedule.max_iter) return "";
+    return patience_.is_over() ? patience_.why(task_.score_kind().name)
+                               : "ended early: the test's score is enough";
   }
 
   void say_skipped() {
@@ -184,7 +212,10 @@ class RunLoop {
   // Saves a checkpoint. From the first checkpoint on, other commands can use the run.
   void save(int64_t steps_done) {
     if (saved_ == steps_done) return;
-    run_.save(checkpoint(), steps_done, {{kOpenWindow, log_->open_window()}});
+    Metadata more{{kOpenWindow, log_->open_window()}};
+    if (const std::string tests = patience_.text(); !tests.empty())
+      more.emplace(kTestsSoFar, tests);
+    run_.save(checkpoint(), steps_done, more);
     if (leads_ && saved_ < 0 && first_ == 0) point_latest_to(folder());
     saved_ = steps_done;
   }
@@ -254,7 +285,9 @@ class RunLoop {
   std::vector<TrainingModel> steps_;  // moved into run_
   std::string from_;                  // the checkpoint to resume, or ""
   TrainingRun run_;
-  const AllReduceRange* unsummed_;  // of ALL_REDUCE; null: replicas stay equal
+  Patience patience_;
+  std::optional<HeldOutTest> last_test_;  // of an iteration that ends the run early
+  const AllReduceRange* unsummed_;        // of ALL_REDUCE; null: replicas stay equal
   int64_t first_ = 0;
   int64_t saved_ = -1;  // number of steps before the checkpoint
   std::unique_ptr<TrainingLog> log_;
