@@ -1,44 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep launch: several processes of one command on this machine.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
-#include <optional>
 
+#include "app/train/restart.h"
+#include "app/train/run_folder.h"
 #include "graph/printable.h"
 #include "lockstep/error.h"
 #include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_token.h"
 #include "tools/command.h"
+#include "tools/launched_process.h"
 
 namespace lockstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct LaunchOptions {
-  int processes = 2;
-  std::optional<int> timeout;  // seconds; none: LOCKSTEP_TIMEOUT, or the default
-  std::vector<std::string> command;
-};
+// The file without a name in which a training run tells its folder.
+class RunNote {
+ public:
+  RunNote() : file_(memfd_create("lockstep run", MFD_CLOEXEC)) {}
+  ~RunNote() {
+    if (file_ >= 0) close(file_);
+  }
+  RunNote(const RunNote&) = delete;
 
-// The processes' meeting place and names.
-struct Meeting {
-  int port;
-  std::string job;
-  std::string token;
+  std::string path() const { return file_ < 0 ? "" : join("/proc/", getpid(), "/fd/", file_); }
+  // The folder of the last run, or "".
+  std::string folder() const {
+    char bytes[4096];
+    const ssize_t count = file_ < 0 ? 0 : pread(file_, bytes, sizeof bytes, 0);
+    return {bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+  }
+
+ private:
+  int file_;
 };
 
 // A name that is unique on this host, in all containers.
@@ -61,9 +71,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-// Signals forwarded to the processes, which decide how they end.
-constexpr int kPassedOn[] = {SIGINT, SIGTERM};
-std::atomic<int> told{0};
+std::atomic<int> told{0};  // the last signal that is not forwarded yet
 
 void listen() {
   struct sigaction action {};
@@ -71,122 +79,25 @@ void listen() {
   for (int number : kPassedOn) sigaction(number, &action, nullptr);
 }
 
-void hold_signals(int how) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int number : kPassedOn) sigaddset(&signals, number);
-  sigprocmask(how, &signals, nullptr);
-}
-
-[[noreturn]] void refuse(const char* call, const LaunchOptions& options) {
-  fail("--processes ", options.processes, ": not all can be started: ", call, ": ",
-       std::strerror(errno));
-}
-
-class Child {
- public:
-  Child(int rank, const Meeting& meeting, const LaunchOptions& options) : rank_(rank) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) refuse("pipe", options);
-    process_ = fork();
-    if (process_ < 0) refuse("fork", options);
-    if (process_ == 0) become(ends[1], meeting, options);
-    close(ends[1]);
-    output_ = ends[0];
-  }
-  ~Child() {
-    if (output_ >= 0) close(output_);
-  }
-  Child(const Child&) = delete;
-
-  int output() const { return output_; }  // -1 after its end
-  bool running() const { return running_; }
-  int exit_code() const { return exit_code_; }
-
-  // Forwards whole lines, each prefixed with the rank.
-  void pass_on() {
-    char bytes[4096];
-    const ssize_t count = read(output_, bytes, sizeof bytes);
-    if (count < 0 && errno == EINTR) return;
-    if (count > 0) line_.append(bytes, count);
-    for (auto end = line_.find('\n'); end != line_.npos; end = line_.find('\n')) {
-      std::cout << "[" << rank_ << "] " << line_.substr(0, end + 1) << std::flush;
-      line_.erase(0, end + 1);
-    }
-    if (count > 0) return;
-    if (!line_.empty()) std::cout << "[" << rank_ << "] " << line_ << std::endl;
-    close(output_);
-    output_ = -1;
-  }
-
-  void look() {
-    int status = 0;
-    if (!running_ || waitpid(process_, &status, WNOHANG) != process_) return;
-    running_ = false;
-    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (WIFSIGNALED(status))
-      std::cerr << "lockstep: rank " << rank_ << " (process " << process_
-                << ") was killed by signal " << WTERMSIG(status) << "\n";
-  }
-
-  void stop(int signal) const {
-    if (running_) kill(process_, signal);
-  }
-
- private:
-  [[noreturn]] void become(int output, const Meeting& meeting, const LaunchOptions& options) {
-    for (int number : kPassedOn) signal(number, SIG_DFL);
-    hold_signals(SIG_UNBLOCK);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // no process outlives the launcher
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
-    set("RANK", std::to_string(rank_));
-    set("LOCAL_RANK", std::to_string(rank_));
-    set("WORLD_SIZE", std::to_string(options.processes));
-    set("LOCAL_WORLD_SIZE", std::to_string(options.processes));
-    set("MASTER_ADDR", "127.0.0.1");
-    set("MASTER_PORT", std::to_string(meeting.port));
-    set("LOCKSTEP_TIMEOUT", std::to_string(*options.timeout));
-    set("LOCKSTEP_JOB", meeting.job);
-    set("LOCKSTEP_TOKEN", meeting.token);
-    for (const char* other : {"LOCKSTEP_STORE", "LOCKSTEP_PORT"}) unsetenv(other);
-    std::vector<char*> words;
-    for (const std::string& word : options.command)
-      words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    // "lockstep" runs this binary, in any folder.
-    if (options.command[0] == "lockstep") execv("/proc/self/exe", words.data());
-    execvp(words[0], words.data());
-    std::cerr << "cannot run " << printable(words[0]) << ": " << std::strerror(errno) << std::endl;
-    _exit(2);
-  }
-
-  int rank_;
-  pid_t process_ = -1;
-  int output_ = -1;
-  bool running_ = true;
-  int exit_code_ = 0;
-  std::string line_;
-};
-
 constexpr int kMostProcesses = 4096;  // of one machine
 
-int launch(LaunchOptions options) {
-  check(!options.command.empty(), "there is no command to launch; put it after --");
-  check(options.processes >= 1 && options.processes <= kMostProcesses, "-n ", options.processes,
-        ": should be from 1 to ", kMostProcesses);
-  if (!options.timeout)
-    options.timeout = static_cast<int>(
-        std::chrono::duration_cast<std::chrono::seconds>(patience_of_environment()).count());
-  const Meeting meeting{free_port(), name_of_job(), new_token()};
+constexpr int kMostRestarts = 1'000'000;
+
+struct End {
+  int code = 0;       // of the first process to fail
+  bool lost = false;  // a process was lost; errors that processes report come again
+  bool told = false;  // the user ended the job
+};
+
+// Starts the processes and waits for their end.
+End run_once(const LaunchOptions& options, const Meeting& meeting) {
+  End end;
   hold_signals(SIG_BLOCK);  // until there are processes to forward them to
-  std::vector<std::unique_ptr<Child>> children;
+  std::vector<std::unique_ptr<LaunchedProcess>> children;
   for (int rank = 0; rank < options.processes; ++rank)
-    children.push_back(std::make_unique<Child>(rank, meeting, options));
+    children.push_back(std::make_unique<LaunchedProcess>(rank, meeting, options));
   listen();
   hold_signals(SIG_UNBLOCK);
-  int code = 0;
   // The other processes notice a failed process and report it. Processes that do not end are
   // killed.
   auto deadline = Clock::time_point::max();
@@ -196,23 +107,55 @@ int launch(LaunchOptions options) {
       if (child->output() >= 0) outputs.push_back({child->output(), POLLIN, 0});
     if (poll(outputs.data(), outputs.size(), 50) < 0 && errno != EINTR)
       fail("poll: ", std::strerror(errno));
-    if (const int number = told.exchange(0); number != 0)
+    if (const int number = told.exchange(0); number != 0) {
+      end.told = true;
       for (const auto& child : children) child->stop(number);
+    }
     any = false;
     for (const auto& child : children) {
       for (const pollfd& output : outputs)
         if (output.fd == child->output() && output.revents != 0) child->pass_on();
       child->look();
       any = any || child->running() || child->output() >= 0;
-      if (child->running() || child->exit_code() == 0 || code != 0) continue;
-      code = child->exit_code();
+      end.lost = end.lost || child->was_lost();
+      if (child->running() || child->exit_code() == 0 || end.code != 0) continue;
+      end.code = child->exit_code();
       deadline = Clock::now() + std::chrono::seconds(*options.timeout + 20);
     }
     if (Clock::now() < deadline) continue;
     for (const auto& child : children) child->stop(SIGKILL);
     deadline = Clock::time_point::max();
   }
-  return code;
+  return end;
+}
+
+// The folder of the run if it has a checkpoint to continue from, or "".
+std::string run_to_continue(const RunNote& note) {
+  const std::string folder = note.folder();
+  std::error_code trouble;
+  return !folder.empty() && std::filesystem::exists(checkpoint_in(folder), trouble) ? folder : "";
+}
+
+int launch(LaunchOptions options) {
+  check(!options.command.empty(), "there is no command to launch; put it after --");
+  check(options.processes >= 1 && options.processes <= kMostProcesses, "-n ", options.processes,
+        ": should be from 1 to ", kMostProcesses);
+  if (!options.timeout)
+    options.timeout = static_cast<int>(
+        std::chrono::duration_cast<std::chrono::seconds>(patience_of_environment()).count());
+  const RunNote note;
+  std::string folder;
+  for (int restart = 0;; ++restart) {
+    const End end =
+        run_once(options, {free_port(), name_of_job(), new_token(), note.path(), folder});
+    if (end.code == 0 || !end.lost || end.told || restart == options.restarts) return end.code;
+    folder = run_to_continue(note);
+    std::cerr << "lockstep: restart " << restart + 1 << " of " << options.restarts
+              << ": all processes start again"
+              << (folder.empty() ? ", with the command as it is: there is no checkpoint yet"
+                                 : ", from " + printable(checkpoint_in(folder)))
+              << std::endl;
+  }
 }
 
 }  // namespace
@@ -229,6 +172,12 @@ void add_launch(CLI::App& app, Command& chosen) {
           "seconds that a process waits for another process before it ends with an error about the "
           "other process; default: LOCKSTEP_TIMEOUT, or 60")
       ->check(CLI::Range(1, kMostPatience));
+  command
+      ->add_option("--restarts", options->restarts,
+                   "if a process is lost, start all processes again, up to this number of times; "
+                   "`lockstep train` then continues from the run's newest checkpoint")
+      ->check(CLI::Range(0, kMostRestarts))
+      ->capture_default_str();
   // After the program every word is literal: an option with many values would split "[0, 2]".
   auto program = std::make_shared<std::string>();
   command->add_option("command", *program, "the command, after --")->required();

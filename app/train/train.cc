@@ -14,6 +14,7 @@
 #include "app/train/partitioned_steps.h"
 #include "app/train/patience.h"
 #include "app/train/report_page.h"
+#include "app/train/restart.h"
 #include "app/train/run_place.h"
 #include "app/train/saved_numbers.h"
 #include "app/train/trained_files.h"
@@ -199,10 +200,11 @@ class RunLoop {
   std::string take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
-      RunPlace place =
-          place_of(task_.series(), options.resume, rules_of(task_, steps_[0], replicas_of_all()));
+      RunPlace place = place_of(task_.series(), resume_by_launch(options.resume, task_.series()),
+                                rules_of(task_, steps_[0], replicas_of_all()));
       chosen = place.lock->folder() + '\0' + place.from;
       lock_ = std::move(place.lock);
+      note_run(lock_->folder());
     }
     if (comm_) chosen = share_text(*comm_, chosen, "the run's folder");
     folder_ = chosen.substr(0, chosen.find('\0'));
