@@ -43,7 +43,11 @@ struct LabelledImagesOptions {
   bool bytes = false;   // images as bytes, before normalisation
   // With `nothing`, the row of a bad image has zeros and the label -1.
   InPlaceOfBad in_place_of_bad = InPlaceOfBad::nothing_and_stop;
+  // The parameter of mixed_pictures.h's shares; 0: pictures are not mixed. Mixed pictures have two
+  // labels, the heavier first, and the lighter's share.
+  double mixup = 0;
   std::string images = "data", labels = "label";  // names of the tensors
+  std::string second_label = "second_label", second_share = "second_share";
 };
 
 class LabelledImages final : public MinibatchSource {
@@ -60,11 +64,22 @@ class LabelledImages final : public MinibatchSource {
   SkippedPictures& skipped() const { return skipped_; }
 
  private:
+  // A row of this process: an image, as bytes or floats, and its label.
+  struct Row {
+    void* image;
+    int64_t* label;
+  };
   int64_t index_at(int64_t position) const;
-  void replace(int64_t step, int64_t item, std::span<const Tensor> tensors,
+  Row row_of(int64_t item, std::span<const Tensor> tensors) const;
+  // Reads the image at `place` of the step of all processes. `bad` counts a bad image as the
+  // item's.
+  void read_place(int64_t step, int64_t place, int64_t item, const Row& row,
+                  SkippedPictures& bad) const;
+  void replace(int64_t step, int64_t place, int64_t item, const Row& row, SkippedPictures& bad,
                const std::string& why) const;
-  void write(int64_t index, uint64_t draw, int64_t item, std::span<const Tensor> tensors) const;
-  void write_nothing(int64_t item, std::span<const Tensor> tensors) const;
+  void mix(int64_t step, int64_t item, std::span<const Tensor> tensors) const;
+  void write(int64_t index, uint64_t draw, const Row& row) const;
+  void write_nothing(const Row& row) const;
 
   const Dataset& dataset_;
   LabelledImagesOptions options_;

@@ -41,6 +41,8 @@ struct ClassificationConfig : TrainSettings {
 
   int64_t batch_size = 64;
   bool skip_bad_images = false;
+  double label_smoothing = 0;
+  double mixup = 0;  // the parameter of the shares' Beta distribution; 0: pictures stay apart
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;

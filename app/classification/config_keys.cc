@@ -10,6 +10,7 @@ namespace {
 
 // Larger numbers overflow when multiplied; memory runs out long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
+constexpr double kMostSmoothing = 0.999, kMostAlpha = 1e6;
 
 ConfigKeys keys_of_network(ClassificationConfig& c) {
   return {{"MODEL.TYPE",
@@ -101,6 +102,15 @@ ConfigKeys keys_of_loop(ClassificationConfig& c) {
            "if a picture cannot be read, train on another or leave it out of a test, and name it; "
            "false: stop the run",
            {.decides_bits = true}},
+          {"TRAIN.LABEL_SMOOTHING",
+           &c.label_smoothing,
+           "share of a label's weight that the training loss spreads evenly over all classes",
+           {.least = 0, .most = kMostSmoothing, .decides_bits = true}},
+          {"TRAIN.MIXUP",
+           &c.mixup,
+           "alpha: mix each training picture with its neighbour in the batch, by a share that a "
+           "step draws from Beta(alpha, alpha); 0: no mixing",
+           {.least = 0, .most = kMostAlpha, .decides_bits = true}},
           {"TRAIN.SNAPSHOT_ITERS",
            &c.snapshot_iters,
            "iterations between two checkpoints",

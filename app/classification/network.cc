@@ -3,6 +3,7 @@
 
 #include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
+#include "builders/net/soft_labels.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
 #include "lockstep/losses.h"
@@ -146,10 +147,12 @@ TrainingModel build_configured_model(const ClassificationConfig& config, int pro
   options.weighted = !shares_of(config, options.replicas).equal();
   options.share = config.batch_size / options.replicas;
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
-  if (config.onnx.empty())
-    return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
-  options.frozen.clear();  // frozen initializers are not parameters
-  return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
+  const SoftLabels soft{.smoothing = static_cast<float>(config.label_smoothing),
+                        .mixed = config.mixup > 0};
+  const bool is_brought = !config.onnx.empty();
+  const ModelFn model = is_brought ? brought_model(config) : named_model(config);
+  if (is_brought) options.frozen.clear();  // frozen initializers are not parameters
+  return build_data_parallel_model(all_ops(), with_soft_labels(model, soft), optimizer, options);
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "app/format.h"
 #include "app/report/classes.h"
 #include "app/train/picture_check.h"
+#include "builders/net/soft_labels.h"
 #include "lockstep/processes.h"
 
 namespace lockstep {
@@ -113,7 +114,10 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
                                      .in_place_of_bad = config_.skip_bad_images
                                                             ? InPlaceOfBad::another
                                                             : InPlaceOfBad::nothing_and_stop,
-                                     .images = images_of(session.model())});
+                                     .mixup = config_.mixup,
+                                     .images = images_of(session.model()),
+                                     .second_label = kSecondLabel,
+                                     .second_share = kSecondShare});
 }
 
 void ClassificationTask::check_pictures() const {
@@ -156,7 +160,7 @@ Dims ClassificationTask::picture() const {
 std::string ClassificationTask::text_of(double loss, const NamedNumbers& numbers) const {
   std::string text = join("loss ", fixed(loss, 4));
   for (const auto& [name, number] : numbers)
-    text += join("  ", name, " ", fixed(100 * number, 1), " %");
+    if (name != kSoftLabels) text += join("  ", name, " ", fixed(100 * number, 1), " %");
   return text;
 }
 

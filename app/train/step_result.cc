@@ -2,11 +2,19 @@
 #include "app/train/step_result.h"
 
 namespace lockstep {
+namespace {
+
+// The sum of the losses is reported as the loss. Of several losses one may have this name, too: the
+// sum and the other losses tell its value.
+bool is_reported(const Replicated& loss) { return loss.name != "loss"; }
+
+}  // namespace
 
 std::vector<std::string> numbers_of(const TrainingModel& model) {
   std::vector<std::string> names;
   if (model.losses.size() > 1)
-    for (const Replicated& loss : model.losses) names.push_back(loss.name);
+    for (const Replicated& loss : model.losses)
+      if (is_reported(loss)) names.push_back(loss.name);
   for (const Replicated& metric : model.metrics) names.push_back(metric.name);
   return names;
 }
@@ -15,7 +23,8 @@ StepResult result_of(const TrainingModel& model, const Results& answers) {
   StepResult result;
   result.loss = answers.loss();
   if (model.losses.size() > 1)
-    for (const Replicated& loss : model.losses) result.numbers.push_back(answers.loss(loss.name));
+    for (const Replicated& loss : model.losses)
+      if (is_reported(loss)) result.numbers.push_back(answers.loss(loss.name));
   for (const Replicated& metric : model.metrics)
     result.numbers.push_back(answers.share_of_metric(metric.name));
   if (const auto skipped = answers.skipped()) {
