@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "data/augment/augmented_images.h"
 #include "data/digits.h"
 #include "data/image_folder.h"
 #include "data/record_files.h"
@@ -53,7 +54,11 @@ std::vector<std::string> dataset_names() {
 }
 
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options) {
-  return entry_of(options).make(options);
+  std::unique_ptr<Dataset> images = entry_of(options).make(options);
+  if (options.held_out || !options.augmentation.active()) return images;
+  check(has_bytes(options), "the images of the data set ", options.name,
+        " are made of floats, which cannot be augmented");
+  return augmented(std::move(images), options.augmentation, options.seed);
 }
 
 Preparation preparation_of(const DatasetOptions& options) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data/augment/augment.h"
 #include "data/transform.h"
 
 namespace lockstep {
@@ -62,6 +63,8 @@ struct DatasetOptions {
   int64_t resize = 256;  // held out: length of the shorter side before the centre crop
   std::array<double, 2> scale{0.08, 1};  // training: fraction of the image's area
   bool flip = true;                      // training: half of the images are mirrored
+
+  Augmentation augmentation = {};  // training: of sets with bytes
 };
 // Throws for an unknown name. The error lists the known names.
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options);

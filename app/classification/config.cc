@@ -34,6 +34,22 @@ void check_shares(const ClassificationConfig& config, int processes) {
   if (options.synchronised_batch_norm) needs_equal(phrase(Key{"TRAIN.SYNC_BATCH_NORM"}));
 }
 
+// The changes of training pictures.
+void check_augmentation(const ClassificationConfig& config) {
+  const std::vector<int64_t>& changes = config.rand_augment;
+  check(changes.empty() || (changes.size() == 2 && changes[1] <= kMostMagnitude),
+        Key{"DATA.RAND_AUGMENT"}, " should be [operations, magnitude], with a magnitude from 0 to ",
+        kMostMagnitude);
+  const std::vector<double>& jitter = config.colour_jitter;
+  check(jitter.empty() || (jitter.size() == 4 && jitter[3] <= 0.5), Key{"DATA.COLOUR_JITTER"},
+        " should be [brightness, contrast, saturation, hue], with a hue from 0 to 0.5");
+  const DatasetOptions data = dataset_of(config, false);
+  if (!data.augmentation.active() || has_bytes(data)) return;
+  const Key key{changes.empty() || changes[0] == 0 ? "DATA.COLOUR_JITTER" : "DATA.RAND_AUGMENT"};
+  fail(key, ": the images of ", Key{"DATA.NAME"}, " ", config.dataset,
+       " are made of floats, which are not augmented; leave the key out");
+}
+
 void check_together(const ClassificationConfig& config, int processes) {
   check_shares(config, processes);
   check_fits(config.step, config.run, processes);
@@ -43,6 +59,7 @@ void check_together(const ClassificationConfig& config, int processes) {
   check(!config.bytes || has_bytes(dataset_of(config, false)), Key{"DATA.BYTES"},
         ": the images of ", Key{"DATA.NAME"}, " ", config.dataset,
         " are made of floats; use DATA.BYTES false");
+  check_augmentation(config);
   const int64_t threads = config.run.threads * config.replicas();
   check(threads <= kMostThreadsOfAll, Key{"THREADS"}, " ", config.run.threads, " for each of ",
         Key{"DEVICES"}, " ", config.run.devices.text, " makes ", threads,

@@ -36,6 +36,8 @@ struct ClassificationConfig : TrainSettings {
   int64_t resize = 256;
   std::vector<double> crop_scale{0.08, 1};
   bool flip = true;
+  std::vector<int64_t> rand_augment;  // number of operations, magnitude; empty: none
+  std::vector<double> colour_jitter;  // brightness, contrast, saturation, hue; empty: none
   bool bytes = false;
   int64_t data_threads = 0;
 

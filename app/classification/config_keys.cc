@@ -11,6 +11,7 @@ namespace {
 // Larger numbers overflow when multiplied; memory runs out long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
 constexpr double kMostSmoothing = 0.999, kMostAlpha = 1e6;
+constexpr double kMostOperations = 100, kMostJitter = 1000;
 
 ConfigKeys keys_of_network(ClassificationConfig& c) {
   return {{"MODEL.TYPE",
@@ -78,6 +79,16 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
        &c.flip,
        "mirror half of the training images",
        {.detectron = "TRAIN.USE_FLIPPED", .remembered = true}},
+      {"DATA.RAND_AUGMENT",
+       &c.rand_augment,
+       "[operations, magnitude]: change each training picture by this number of torchvision's "
+       "RandAugment operations, of a magnitude from 0 to 30; []: none",
+       {.least = 0, .most = kMostOperations, .remembered = true}},
+      {"DATA.COLOUR_JITTER",
+       &c.colour_jitter,
+       "[brightness, contrast, saturation, hue]: the largest random change of each for training "
+       "pictures, as torchvision's ColorJitter has it; []: none",
+       {.least = 0, .most = kMostJitter, .remembered = true}},
       {"DATA.BYTES",
        &c.bytes,
        "feed images as bytes, which the step normalises: a quarter of the memory and of the "

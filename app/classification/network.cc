@@ -121,6 +121,19 @@ ClassifierOptions published_for_bytes(const std::string& model) {
   return options;
 }
 
+namespace {
+
+Augmentation augmentation_of(const ClassificationConfig& config) {
+  Augmentation augmentation;
+  if (const std::vector<int64_t>& changes = config.rand_augment; changes.size() == 2)
+    augmentation.rand_augment = {changes[0], changes[1]};
+  if (const std::vector<double>& by = config.colour_jitter; by.size() == 4)
+    augmentation.jitter = {by[0], by[1], by[2], by[3]};
+  return augmentation;
+}
+
+}  // namespace
+
 DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out) {
   return {.name = config.dataset,
           .root = config.data_root,
@@ -131,7 +144,8 @@ DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out) {
           .image_size = config.image_size,
           .resize = config.resize,
           .scale = {config.crop_scale[0], config.crop_scale[1]},
-          .flip = config.flip};
+          .flip = config.flip,
+          .augmentation = augmentation_of(config)};
 }
 
 int reading_threads(const ClassificationConfig& config) {
