@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "graph/printable.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -31,7 +32,7 @@ DType dtype_of(std::string_view header, const std::string& path) {
   text = text.substr(0, text.find(','));
   for (const TypeInfo& info : all_types())
     if (!info.npy.empty() && text.find(info.npy) != text.npos) return info.type;
-  fail(path, ": element type ", text, " is not supported");
+  fail(path, ": element type ", printable(text.substr(0, 40)), " is not supported");
 }
 
 Dims dims_of(std::string_view header, const std::string& path) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "graph/printable.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -56,7 +57,7 @@ std::string ArrayCollection::names() const {
   std::size_t said = 0;
   for (const auto& [name, path] : known_) {
     if (said++ == kMostNames) return join(names, " and ", known_.size() - kMostNames, " more");
-    names += join(names.empty() ? "'" : ", '", name, "'");
+    names += join(names.empty() ? "'" : ", '", printable(name), "'");
   }
   return names;
 }
