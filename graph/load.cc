@@ -14,6 +14,7 @@
 #include "graph/onnx.h"
 #include "graph/opset/older_opsets.h"
 #include "graph/parsed_size.h"
+#include "graph/random_stream.h"
 #include "graph/roles.h"
 #include "lockstep/model_files.h"
 
@@ -91,6 +92,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
     ImportOptions options{
         ops, place, states, loaded.initialised ? &loaded.values : nullptr, {}, opset_of(proto)};
     loaded.model.inference = import_graph(*proto.mutable_graph(), "inference", options);
+    fix_random_streams(loaded.model.inference);
     for (const auto& tensor : proto.graph().initializer()) {
       options.outer.push_back(&tensor);
       loaded.initializers.push_back(tensor.name());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/random_stream.h"
 
+#include <bit>
 #include <string_view>
 
 #include "graph/attribute_reader.h"
@@ -11,6 +12,7 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kStream = "__stream";
+constexpr const char* kFixed = "__fixed_stream";
 constexpr const char* kPart = "__part";
 
 // FNV-1a, folded to 32 bits at the end: the generator's stream also carries the step.
@@ -34,17 +36,24 @@ class Hash {
   uint64_t state_ = 1469598103934665603U;
 };
 
-int64_t hash_of_name(const onnx::NodeProto& proto) {
+// `name` counts unless the node has a seed, an integer or a float.
+int64_t hash_of(const onnx::NodeProto& proto, const std::string& name) {
   Hash hash;
   const onnx::AttributeProto* seed = nullptr;
   for (const auto& attribute : proto.attribute())
     if (attribute.name() == "seed") seed = &attribute;
-  if (seed)
+  if (seed && seed->type() == onnx::AttributeProto::FLOAT)
+    hash.mix(uint64_t{std::bit_cast<uint32_t>(seed->f())});
+  else if (seed)
     hash.mix(static_cast<uint64_t>(seed->i()));
   else
-    hash.mix(proto.name());
+    hash.mix(name);
   return hash.state();
 }
+int64_t hash_of_name(const onnx::NodeProto& proto) { return hash_of(proto, proto.name()); }
+int64_t hash_of_result(const onnx::NodeProto& proto) { return hash_of(proto, proto.output(0)); }
+
+bool is_source(const Op& op) { return op.random && !op.draws; }
 
 int64_t whole_hash(int64_t of_name, int64_t replica, int64_t part) {
   Hash hash(of_name);
@@ -67,10 +76,30 @@ std::pair<std::string, AttributeValue> random_stream_attribute(int64_t stream) {
 
 bool has_random_stream(const Node& node) { return node.attributes().has(kStream); }
 
+std::optional<int64_t> fixed_random_stream_of(const Node& node) {
+  AttributeReader reader = node.attributes();
+  if (!reader.has(kFixed)) return std::nullopt;
+  return reader.integer(kFixed, 0);
+}
+
 void name_random_streams(Graph& one) {
-  for (int index = 0; index < one.node_count(); ++index)
-    if (one.node(index).op()->draws)
-      one.set_attribute(index, kStream, hash_of_name(proto_of(one.node(index))));
+  for (int index = 0; index < one.node_count(); ++index) {
+    const Node node = one.node(index);
+    if (node.op()->draws) {
+      one.set_attribute(index, kStream, hash_of_name(proto_of(node)));
+    } else if (is_source(*node.op())) {
+      one.set_attribute(index, kStream, hash_of_result(proto_of(node)));
+      one.drop_attribute(index, kFixed);
+    }
+  }
+}
+
+void fix_random_streams(Graph& prediction) {
+  for (int index = 0; index < prediction.node_count(); ++index) {
+    const Node node = prediction.node(index);
+    if (is_source(*node.op()) && !has_random_stream(node) && !fixed_random_stream_of(node))
+      prediction.set_attribute(index, kFixed, whole_hash(hash_of_result(proto_of(node)), 0, 0));
+  }
 }
 
 void set_random_part(Graph& one, int node, int part) {

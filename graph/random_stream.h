@@ -8,9 +8,15 @@
 // part of the batch, so that no two nodes draw the same numbers. An operator that draws by example
 // (Op::draws_by_example) uses the stream of replica 0 on all replicas. While one replica's graph is
 // built, `__stream` holds the hash of the name alone.
+//
+// A source of random numbers (Op::random without Op::draws, such as RandomNormalLike) gets a stream
+// only in a training step. Its hash begins with the name of its result: exporters give several
+// nodes one name. For prediction a source has the attribute `__fixed_stream` instead, so that a
+// prediction is a function of its inputs. A source of initial values has neither.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,9 +32,13 @@ namespace lockstep {
 int64_t random_stream_of(const Node& node);
 std::pair<std::string, AttributeValue> random_stream_attribute(int64_t stream);
 bool has_random_stream(const Node& node);
+std::optional<int64_t> fixed_random_stream_of(const Node& node);
 
-// Sets the streams of one replica's drawing nodes, by their names.
+// Sets the streams of one replica's drawing nodes and sources, by their names.
 void name_random_streams(Graph& one);
+// Sets the fixed streams of a prediction graph's sources: the hash of the attribute `seed`, or of
+// the name of the result.
+void fix_random_streams(Graph& prediction);
 // Assigns the node to a later part of the batch.
 void set_random_part(Graph& one, int node, int part);
 // Completes the hash: name, part and replica; the name alone if the node draws by example.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/random_stream.h"
 #include "lockstep/operators.h"
 
 namespace lockstep {
@@ -28,6 +29,7 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
     check(here == trained, at, "parameter '", param.name, "' is ", here, " in prediction, ",
           trained, " in training");
   }
+  fix_random_streams(model.inference);
   for (const Net::Named& output : net.outputs())
     model.inference.output(named_output(model.inference, output));
 }

@@ -48,10 +48,11 @@ constexpr Change kChanges[] = {
      "Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Shape Size Squeeze "
      "Transpose Unsqueeze"},
     {22, kOnlyTypes,
-     "Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cos Cosh Dropout Elu EyeLike "
-     "GRU GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization LSTM MaxPool "
-     "Mish NegativeLogLikelihoodLoss RNN RandomNormal RandomUniform RoiAlign Round Selu Sin "
-     "Sinh Softplus Softsign Tan ThresholdedRelu"},
+     "Acos Acosh Asin Asinh Atan Atanh AveragePool Bernoulli Conv ConvTranspose Cos Cosh Dropout "
+     "Elu EyeLike GRU GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish "
+     "InstanceNormalization LSTM MaxPool Mish Multinomial NegativeLogLikelihoodLoss RNN "
+     "RandomNormal RandomNormalLike RandomUniform RandomUniformLike RoiAlign Round Selu Sin Sinh "
+     "Softplus Softsign Tan ThresholdedRelu"},
     {23, write_rms_norm, "RMSNormalization"},         // new
     {23, write_rotary_embedding, "RotaryEmbedding"},  // new
     {23, write_attention, "Attention"},               // new

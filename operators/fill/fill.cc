@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RandomNormal, RandomUniform, ConstantOfShape, Constant, EyeLike. ONNX's attribute `seed` is a
-// float; Lockstep stores the number of a Philox stream there, exact up to 2^24.
+// ConstantOfShape, Constant, EyeLike; initial values by RandomNormal and RandomUniform
+// (operators/random). ONNX's attribute `seed` is a float; Lockstep stores the number of a Philox
+// stream there, exact up to 2^24.
 #include "operators/fill/fill.h"
 
 #include "operators/kit/operator_helpers.h"
@@ -44,18 +45,16 @@ Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& si
 }
 
 std::vector<Op> fill_ops() {
-  auto source = [](const char* type, bool random) {
-    return Op{.type = type, .domain = "", .differentiable = Differentiable::zero, .random = random};
+  auto source = [](const char* type) {
+    return Op{.type = type, .domain = "", .differentiable = Differentiable::zero};
   };
-  return {source("RandomNormal", true),
-          source("RandomUniform", true),
-          {.type = "ConstantOfShape",
+  return {{.type = "ConstantOfShape",
            .domain = "",
            .law = filled_law,
            .content = content_of_fill,
            .differentiable = Differentiable::zero},
-          source("Constant", false),
-          source("EyeLike", false)};
+          source("Constant"),
+          source("EyeLike")};
 }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that make tensors: random fills, constants.
+// Operators that make tensors: constants. Functions that add random initial values.
 #pragma once
 
 #include <vector>

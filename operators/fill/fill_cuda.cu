@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random fills run on the host. They run once, for initial values, and give the same bits for every
-// device. Logarithms and cosines of another library would differ.
 #include <cstring>
 
 #include "operators/fill/fill.h"

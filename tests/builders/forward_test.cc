@@ -43,7 +43,7 @@ TEST(ForwardOnly, HasTheBitsOfAStepThatTrainsNothing) {
               << name_of(precision);
           ++compared;
         }
-  EXPECT_EQ(compared, 8 * 18);
+  EXPECT_EQ(compared, 9 * 18);
 }
 
 // The loss computed from the prediction's probabilities, with trained states.
@@ -127,7 +127,7 @@ Reported of_processes(const TrainingModel& whole, int processes, int64_t batch) 
 }
 
 TEST(ForwardOnly, IsTheSameOverProcesses) {
-  for (const char* name : {"batch_norm", "dropout", "padded", "unequal_shares"})
+  for (const char* name : {"batch_norm", "dropout", "random", "padded", "unequal_shares"})
     for (int parts : {1, 2}) {
       const SmallNetwork& network = small_network(name);
       DataParallelOptions options = network.options;

@@ -15,7 +15,9 @@ namespace {
 
 using namespace whole_losses_of_steps;
 
-bool draws(const SmallNetwork& network) { return network.name == "dropout"; }
+bool draws(const SmallNetwork& network) {
+  return network.name == "dropout" || network.name == "random";
+}
 
 TEST(WholeLoss, IsThatOfOneReplicaWithTheWholeBatch) {
   for (const SmallNetwork& network : small_networks()) {
@@ -100,7 +102,8 @@ TEST(WholeLoss, TrainsTheSameBits) {
 }
 
 TEST(WholeLoss, IsTheSameOverProcesses) {
-  for (const char* name : {"batch_norm", "dropout", "padded", "synchronised", "integer_input"})
+  for (const char* name :
+       {"batch_norm", "dropout", "random", "padded", "synchronised", "integer_input"})
     for (int parts : {1, 2}) {
       const SmallNetwork& network = small_network(name);
       DataParallelOptions options = network.options;

@@ -31,6 +31,37 @@ void dropout(Net& net) {
   classify(net, fc_layer(net, dropout_layer(net, x, 0.3F, "drop2"), 5, {}, "pred"));
 }
 
+// Every operator that draws random numbers: a mask of examples and a mask of elements by computed
+// probabilities, noise of examples and of units, sampled classes.
+void random_numbers(Net& net) {
+  Graph& graph = net.graph;
+  const auto drawn = [&](const char* type, const std::vector<Value>& inputs, Attributes attributes,
+                         const char* name) {
+    return graph.add_value({.type = type, .inputs = inputs, .attributes = std::move(attributes)},
+                           name);
+  };
+  const Value share = graph.constant("share_kept", Literal::scalar(0.7F));
+  Value x = hidden(net, images(net));
+  const Value numbers =
+      drawn("RandomUniformLike", {slice(graph, x, 1, 0, 1, "of_rows")}, {}, "numbers");
+  const Value kept = graph.add_value({.type = "Less", .inputs = {numbers, share}}, "kept");
+  x = mul(graph, x, cast(graph, kept, DType::float32, "mask"), "masked");
+  x = relu(graph, fc_layer(net, x, 12, {}, "fc2"), "fc2_relu");
+  const Value noise = drawn("RandomNormalLike", {x}, {{"scale", 0.1F}}, "noise");
+  const Dims units{12};
+  const Value of_units =
+      add(graph, drawn("RandomNormal", {}, {{"shape", units}, {"scale", 0.1F}}, "normal"),
+          drawn("RandomUniform", {}, {{"shape", units}, {"high", 0.1F}}, "uniform"), "of_units");
+  x = add(graph, x, add(graph, noise, of_units, "all_noise"), "noisy");
+  const Value p = sigmoid(graph, x, "p");
+  x = mul(graph, x, drawn("Bernoulli", {p}, {}, "gates"), "gated");
+  const Value scores =
+      graph.constant("scores", Literal::of<float>(std::vector<float>{0, -1, 1}, {1, 3}));
+  const Value classes = drawn("Multinomial", {scores}, {{"sample_size", int64_t{12}}}, "classes");
+  x = add(graph, x, cast(graph, classes, DType::float32, "numbers_of_classes"), "moved");
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
+}
+
 // The second loss is a penalty on the hidden layer. A metric counts in integers.
 void two_losses(Net& net) {
   Value x = hidden(net, images(net));
@@ -110,6 +141,7 @@ const std::vector<SmallNetwork>& small_networks() {
       {"batch_norm", batch_norm},
       {"synchronised", batch_norm, {.synchronised_batch_norm = true}},
       {"dropout", dropout},
+      {"random", random_numbers},
       {"frozen", batch_norm, {.frozen = {"conv1_*", "bn1_*"}}},
       {"two_losses", two_losses},
       {"shared_weight", shared_weight},
