@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/classification/network.h"
 
+#include <iostream>
+#include <set>
+
 #include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
+#include "builders/net/regularisers.h"
 #include "builders/net/soft_labels.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
@@ -75,6 +79,19 @@ void renew_classifier(const Classifier& classifier, const LoadedModel& file, int
           "' is frozen or not a float initializer");
 }
 
+// Tells once that predictions draw random numbers.
+void tell_of_draws(const Graph& graph, const std::string& path) {
+  static std::set<std::string> told;
+  const std::vector<std::string> nodes = drawing_nodes(graph);
+  if (nodes.empty() || !told.insert(path).second) return;
+  std::cerr << "note: " << path << ": the network draws random numbers in prediction, too, the "
+            << "same in each prediction; " << nodes.size()
+            << (nodes.size() == 1 ? " node: " : " nodes: ");
+  for (std::size_t i = 0; i < nodes.size() && i < 5; ++i)
+    std::cerr << (i > 0 ? ", " : "") << nodes[i];
+  std::cerr << (nodes.size() > 5 ? ", ..\n" : "\n");
+}
+
 ModelFn brought_model(const ClassificationConfig& config) {
   LoadedModel network = load_network(config.onnx);
   const Preparation preparation = image_of(config);
@@ -84,6 +101,7 @@ ModelFn brought_model(const ClassificationConfig& config) {
   auto file = specialised(std::move(network), {{data, images}});
   const Graph& graph = file->model.inference;
   const std::string scores = scores_of(graph, config.onnx);
+  tell_of_draws(graph, config.onnx);
   ImportedOptions options;
   options.train_batch_norm = config.train_batch_norm;
   if (config.bytes && images.dtype == DType::float32)

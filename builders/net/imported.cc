@@ -5,6 +5,7 @@
 
 #include "builders/net/bytes.h"
 #include "builders/net/patterns.h"
+#include "builders/net/regularisers.h"
 #include "graph/gradient.h"
 #include "lockstep/operators.h"
 #include "operators/batch_norm/batch_norm.h"
@@ -55,8 +56,13 @@ class Copy {
   Copy(Net& net, const LoadedModel& file, const ImportedOptions& options)
       : net_(net), from_(file.model.inference), options_(options) {
     values_.resize(from_.value_count());
+    if (!net.training()) {
+      regularisers_ = regularisers_of(from_);
+      unused_ = only_for_regularisers(from_, regularisers_);
+    }
     for (Value input : from_.inputs()) values_[input.id] = fed(input);
-    for (int i = 0; i < from_.node_count(); ++i) copy(from_.node(i));
+    for (int i = 0; i < from_.node_count(); ++i)
+      if (!unused_.contains(i)) copy(from_.node(i));
   }
 
   Value of(Value value) { return value ? translated(value) : none; }
@@ -91,6 +97,10 @@ class Copy {
   }
 
   void copy(const Node& node) {
+    if (const auto kept = regularisers_.find(node.index()); kept != regularisers_.end()) {
+      values_[node.outputs()[0].id] = of(kept->second);
+      return;
+    }
     if (is_batch_norm(node) && (options_.train_batch_norm || read_batch_norm(node).training))
       return copy_batch_norm(node);
     std::vector<Value> inputs;
@@ -146,7 +156,9 @@ class Copy {
   Net& net_;
   const Graph& from_;
   const ImportedOptions& options_;
-  std::vector<Value> values_;  // by value id in the file's graph
+  std::vector<Value> values_;                    // by value id in the file's graph
+  std::unordered_map<int, Value> regularisers_;  // left out of a prediction
+  std::unordered_set<int> unused_;               // nodes left out with them
 };
 
 }  // namespace

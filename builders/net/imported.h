@@ -31,7 +31,8 @@ std::set<std::string> check_some_trainable(const LoadedModel& file, const std::s
 
 // Copies the file's network into a Net and returns its values by the file's names.
 // BatchNormalization with training_mode 1 becomes BatchNormTrain, with running statistics as state
-// that each step updates; for prediction it and Dropout run in inference mode.
+// that each step updates; for prediction it and Dropout run in inference mode, and regularisers
+// that are written as arithmetic (regularisers.h) are left out.
 using ImportedValues = std::function<Value(const std::string& name)>;
 ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOptions& options);
 

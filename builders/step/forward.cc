@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "builders/net/regularisers.h"
 #include "graph/passes/copy.h"
 #include "operators/batch_norm/batch_norm.h"
 
@@ -81,10 +82,13 @@ DataParallelOptions for_forward_only(DataParallelOptions options) {
 
 void compute_as_predicting(OneReplica& one) {
   const std::set<int> listed = one.listed();
+  const auto regularisers = regularisers_of(one.graph);
   GraphCopy copy(one.graph);
   for (int index = 0; index < one.graph.node_count(); ++index) {
     const Node node = one.graph.node(index);
-    if (node.type() == "BatchNormTrain")
+    if (const auto kept = regularisers.find(index); kept != regularisers.end())
+      copy.set(node.outputs()[0], copy.of(kept->second));
+    else if (node.type() == "BatchNormTrain")
       normalise_as_predicting(copy, node);
     else if (node.type() == "Dropout" && node.domain().empty())
       pass_all(copy, node, listed);

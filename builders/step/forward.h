@@ -17,7 +17,7 @@ void check_forward_only(const DataParallelOptions& options);
 DataParallelOptions for_forward_only(DataParallelOptions options);
 
 // Makes layers compute as in prediction. Batch norms use the running statistics and do not update
-// them. Dropout drops nothing.
+// them. Dropout and regularisers written as arithmetic (builders/net/regularisers.h) drop nothing.
 void compute_as_predicting(OneReplica& one);
 
 // An optimiser that updates nothing, without feeds and slots.

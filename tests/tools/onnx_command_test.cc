@@ -2,6 +2,7 @@
 // `lockstep run` and `lockstep step`: input files, output files, and refusals.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -132,6 +133,38 @@ TEST_F(OnnxCommand, BuildMakesAStepOfANetwork) {
                  {"net.onnx: contains a network, but no training step", "--loss"});
   EXPECT_FALSE(fs::exists(folder / "none.onnx"));
   expect_refused(step_of(folder / "step.onnx"), {"contains a training step"});
+}
+
+// Two convolutions with stochastic depth, as PyTorch exports them.
+TEST_F(OnnxCommand, RandomLayersTrainAndDrawBySeed) {
+  const std::string exported = std::string(LOCKSTEP_SOURCE_DIR) + "/tests/exported/regularisers/";
+  fs::remove(folder / "in/x.npy");
+  fs::copy_file(exported + "x.npy", folder / "in/x.npy");
+  const auto loss_of = [&](const std::string& file, std::vector<std::string> more) {
+    std::vector<std::string> arguments{"step",      exported + file, "--inputs", folder / "in",
+                                       "--outputs", folder / "out",  "--loss",   "loss"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_lockstep(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return std::pair{output("loss"), output("first.weight_grad")};
+  };
+  for (const char* file : {"drop_path.dynamo.onnx", "stochastic_depth.torchscript.onnx"}) {
+    EXPECT_EQ(loss_of(file, {}), loss_of(file, {})) << file;
+    EXPECT_NE(loss_of(file, {"--seed", "5"}), loss_of(file, {"--seed", "6"})) << file;
+    EXPECT_EQ(loss_of(file, {"--devices", "cpu*2"}), loss_of(file, {"--devices", "cpu*2"}));
+  }
+  // `run` computes the graph as the file has it: random, and the same in each run.
+  const auto y = [&] {
+    const Outcome outcome = run_lockstep({"run", exported + "drop_path.dynamo.onnx", "--inputs",
+                                          folder / "in", "--outputs", folder / "out"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return output("y");
+  };
+  const std::vector<float> first = y();
+  EXPECT_EQ(first, y());
+  const Literal predicted = read_npy(exported + "y.npy");
+  EXPECT_FALSE(std::ranges::equal(first, predicted.values<float>()));
 }
 
 TEST_F(OnnxCommand, FrozenParametersStay) {
