@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identity StopGradient Reshape Flatten Squeeze Unsqueeze (views), Transpose Concat Slice Expand
 // Split Tile Pad DepthToSpace SpaceToDepth (copies), Shape Size Range (folded). SliceGrad (dy,
-// shape of x, starts, ends, axes, steps) -> dx writes dy where Slice read, zeros elsewhere.
+// shape of x, starts, ends, axes, steps) -> dx writes dy where Slice read, zeros elsewhere. PadGrad
+// is in pad.cc.
 #include "operators/shape/shape.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/kit/symbolic_size.h"
+#include "operators/shape/pad.h"
 #include "operators/shape/tile.h"
 
 namespace lockstep {
@@ -193,37 +195,20 @@ std::vector<Value> split_gradient(const GradientRequest& r) {
   return {concat(r.graph, parts, attributes.integer("axis", 0), site), none};
 }
 
-// y contains x with zeros around it: the gradient is the corresponding part of dy. Only constant
-// padding adds zeros.
-std::vector<Value> pad_gradient(const GradientRequest& r) {
-  auto attributes = r.node.attributes();
-  check(attributes.text("mode", "constant") == "constant", r.node.description(),
-        ": only constant padding has a gradient");
-  const Literal* literal = r.graph.literal(r.x(1));
-  check(literal, r.node.description(), ": its pads must be constant");
-  const std::vector<int64_t> pads = literal->integers();
-  const std::size_t rank = pads.size() / 2;
-  Value dx = r.dy[0];
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (pads[i] == 0 && pads[rank + i] == 0) continue;
-    check(pads[i] >= 0 && pads[rank + i] >= 0, r.node.description(), ": negative pads ", pads,
-          " have no gradient");
-    const int64_t end = pads[rank + i] == 0 ? INT64_MAX : -pads[rank + i];
-    dx = slice(r.graph, dx, static_cast<int64_t>(i), pads[i], end, gradient_site(r, 0));
-  }
-  return {dx};
-}
-
 // DepthToSpace and SpaceToDepth are inverses, except that SpaceToDepth always puts the block before
-// the channels (mode DCR). So SpaceToDepth is not the gradient of mode CRD.
+// the channels (mode DCR). For mode CRD, the gradient moves the block behind the channels.
 std::vector<Value> depth_to_space_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
-  check(attributes.text("mode", "DCR") == "DCR", r.node.description(),
-        ": the gradient of mode CRD is not supported");
-  return {r.graph.add_value({.type = "SpaceToDepth",
-                             .inputs = {r.dy[0]},
-                             .attributes = {{"blocksize", attributes.integer("blocksize", 1)}}},
-                            gradient_site(r, 0))};
+  const int64_t block = attributes.integer("blocksize", 1);
+  const Site site = gradient_site(r, 0);
+  const Value depth = r.graph.add_value(
+      {.type = "SpaceToDepth", .inputs = {r.dy[0]}, .attributes = {{"blocksize", block}}}, site);
+  if (attributes.text("mode", "DCR") == "DCR") return {depth};
+  const Dim channels = r.graph.shape(r.x(0))[1];
+  check(channels.known(), r.node.description(), ": its gradient needs a known number of channels");
+  const Value apart =
+      reshape(r.graph, depth, {0, block * block, channels.size() / (block * block), -1}, site);
+  return {reshape_like(r.graph, transpose(r.graph, apart, {0, 2, 1, 3}, site), r.x(0), site)};
 }
 
 std::vector<Value> space_to_depth_gradient(const GradientRequest& r) {
@@ -334,7 +319,7 @@ std::vector<Op> shape_ops() {
           copy("Slice", nullptr, slice_gradient, content_of_slice),
           copy("Expand", expand_law, expand_gradient, content_of_expand),
           in_transit(copy("Split", nullptr, split_gradient)),
-          copy("Pad", nullptr, pad_gradient),
+          copy("Pad", pad_law, pad_gradient),
           copy("Tile", tile_law, tile_gradient),
           copy("DepthToSpace", nullptr, depth_to_space_gradient),
           copy("SpaceToDepth", nullptr, space_to_depth_gradient),
@@ -363,7 +348,8 @@ std::vector<Op> shape_ops() {
                                    {"steps", "I", Arity::optional}},
                                   {{"dx"}}},
            .law = slice_grad_law,
-           .narrow = {Narrow::follows}}};
+           .narrow = {Narrow::follows}},
+          pad_grad_op()};
 }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include "operators/kit/operator_helpers.h"
 #include "operators/kit/wrapping_arithmetic.h"
 #include "operators/layout/layout.h"
+#include "operators/shape/pad.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
 #include "runtime/threads/parallel.h"
@@ -130,39 +131,6 @@ std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
       });
 }
 
-std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
-  const PadMode mode = pad_mode(request);
-  const std::vector<int64_t> pads = request.integers(1);
-  const Dims x = request.in[0].dims, y = request.out[0].dims;
-  const bool has_value = request.in.size() > 2 && request.in[2].present();
-  const int64_t elements = request.out[0].count();
-  std::vector<std::vector<int64_t>> sources(x.size());  // the source of each position along each
-                                                        // dimension
-  // A size is unbounded if another dimension is empty.
-  for (std::size_t d = 0; d < x.size() && elements > 0; ++d)
-    for (int64_t i = 0; i < y[d]; ++i) sources[d].push_back(pad_source(mode, i - pads[d], x[d]));
-  return make_kernel([=, strides = contiguous_strides(x),
-                      size = size_of(request.in[0].dtype)](const KernelArgs& args) {
-    for (int64_t i = 0; i < elements; ++i) {
-      int64_t rest = i, from = 0;
-      bool inside = true;
-      for (std::size_t d = y.size(); d-- > 0;) {
-        const int64_t at = sources[d][rest % y[d]];
-        rest /= y[d];
-        inside = inside && at >= 0;
-        from += at * strides[d];
-      }
-      std::byte* to = args.out[0].as<std::byte>() + i * size;
-      if (inside)
-        std::memcpy(to, args.in[0].as<std::byte>() + from * size, size);
-      else if (has_value)
-        std::memcpy(to, args.in[2].data, size);
-      else
-        std::memset(to, 0, size);
-    }
-  });
-}
-
 std::unique_ptr<Kernel> prepare_size(const KernelRequest& request) {
   return make_kernel([count = request.in[0].count()](const KernelArgs& args) {
     *args.out[0].as<int64_t>() = count;
@@ -205,6 +173,7 @@ std::vector<KernelEntry> shape_cpu() {
           {"Expand", "", {{"CPU", anything, gathered<expand_walk>}}},
           {"Split", "", {{"CPU", anything, prepare_split}}},
           {"Pad", "", {{"CPU", anything, prepare_pad}}},
+          {"PadGrad", kOwnDomain, {{"CPU", takes<Floats>(), prepare_pad_grad}}},
           {"Tile", "", {{"CPU", anything, gathered<tile_walk>}}},
           {"DepthToSpace", "", {{"CPU", anything, gathered<depth_to_space_walk>}}},
           {"SpaceToDepth", "", {{"CPU", anything, gathered<space_to_depth_walk>}}},

@@ -3,6 +3,7 @@
 #include "operators/kit/elements_cuda.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/layout/layout.h"
+#include "operators/shape/pad.h"
 #include "operators/shape/rows_cuda.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
@@ -98,13 +99,12 @@ struct Padding {
   int dims;
   int64_t x[kMostDims], y[kMostDims], before[kMostDims];
 
-  explicit Padding(const KernelRequest& request)
-      : mode(pad_mode(request)), dims(static_cast<int>(request.in[0].dims.size())) {
-    const std::vector<int64_t> pads = request.integers(1);
+  Padding(PadMode mode, const Dims& of_x, const Dims& of_y, const std::vector<int64_t>& pads)
+      : mode(mode), dims(static_cast<int>(of_x.size())) {
     for (int d = 0; d < dims; ++d) {
       const std::size_t at = d;
-      x[d] = request.in[0].dims[at];
-      y[d] = request.out[0].dims[at];
+      x[d] = of_x[at];
+      y[d] = of_y[at];
       before[d] = pads[at];
     }
   }
@@ -133,14 +133,62 @@ struct Padded {
   }
 };
 
-std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
+// Each thread adds the gradients of all copies of one element of x, in the order of y.
+template <class T>
+struct SumPadded {
+  Padding padding;
+  const T* dy;
+  T* dx;
+  __device__ PadTakers takers(int d, int64_t place) const {
+    return pad_takers(padding.mode, place, padding.x[d], padding.before[d], padding.y[d]);
+  }
+  __device__ void operator()(int64_t i) const {
+    PadTakers first[Padding::kMostDims], now[Padding::kMostDims];
+    int64_t rest = i;
+    bool taken = true;
+    for (int d = padding.dims - 1; d >= 0; --d) {
+      now[d] = first[d] = takers(d, rest % padding.x[d]);
+      rest /= padding.x[d];
+      taken = taken && first[d].more();
+    }
+    Computed<T> total = 0;
+    while (taken) {
+      int64_t from = 0;
+      for (int d = 0; d < padding.dims; ++d) from = from * padding.y[d] + now[d].at;
+      total += computed(dy[from]);
+      int d = padding.dims - 1;
+      for (; d >= 0; --d) {
+        now[d].next();
+        if (now[d].more()) break;
+        now[d] = first[d];
+      }
+      taken = d >= 0;
+    }
+    dx[i] = stored<T>(total);
+  }
+};
+
+std::unique_ptr<Kernel> gpu_pad_grad(const KernelRequest& request) {
+  return dispatch<AllFloats>(request.in[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return make_kernel([padding = Padding(pad_mode(request), request.out[0].dims,
+                                          request.in[0].dims, request.integers(2)),
+                        count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(args, count,
+                   SumPadded<T>{padding, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+std::unique_ptr<Kernel> gpu_pad(const KernelRequest& request) {
   return of_size(request.in[0].dtype, [&]<class T>() {
-    return make_kernel(
-        [padding = Padding(request), count = request.out[0].count()](const KernelArgs& args) {
-          const T* value = args.in.size() > 2 ? args.in[2].as<const T>() : nullptr;
-          for_elements(args, count,
-                       Padded<T>{padding, args.in[0].as<const T>(), value, args.out[0].as<T>()});
-        });
+    return make_kernel([padding = Padding(pad_mode(request), request.in[0].dims,
+                                          request.out[0].dims, request.integers(1)),
+                        count = request.out[0].count()](const KernelArgs& args) {
+      const T* value = args.in.size() > 2 ? args.in[2].as<const T>() : nullptr;
+      for_elements(args, count,
+                   Padded<T>{padding, args.in[0].as<const T>(), value, args.out[0].as<T>()});
+    });
   });
 }
 
@@ -203,7 +251,10 @@ std::vector<KernelEntry> shape_cuda() {
       {"SliceGrad", kOwnDomain, {{"GPU", anything, prepare_slice_grad}}},
       {"Expand", "", {{"GPU", anything, gathered<expand_walk>}}},
       {"Tile", "", {{"GPU", anything, gathered<tile_walk>}}},
-      {"Pad", "", {{"GPU", up_to_dims(Padding::kMostDims), prepare_pad}}},
+      {"Pad", "", {{"GPU", up_to_dims(Padding::kMostDims), gpu_pad}}},
+      {"PadGrad",
+       kOwnDomain,
+       {{"GPU", every({takes<AllFloats>(), up_to_dims(Padding::kMostDims)}), gpu_pad_grad}}},
       {"DepthToSpace", "", {{"GPU", anything, gathered<depth_to_space_walk>}}},
       {"SpaceToDepth", "", {{"GPU", anything, gathered<space_to_depth_walk>}}}};
   for (const char* type : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})

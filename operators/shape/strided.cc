@@ -117,12 +117,4 @@ StridedWalk tile_walk(const KernelRequest& request) {
   return walk;
 }
 
-PadMode pad_mode(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const std::string mode = attributes.text("mode", "constant");
-  check(mode == "edge" || mode == "reflect" || mode == "constant", request.node.description(),
-        ": mode is '", mode, "', should be constant, reflect or edge");
-  return mode == "edge" ? PadMode::edge : mode == "reflect" ? PadMode::reflect : PadMode::constant;
-}
-
 }  // namespace lockstep

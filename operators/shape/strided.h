@@ -27,17 +27,4 @@ StridedWalk tile_walk(const KernelRequest& request);
 // The walk of SliceGrad: dy is contiguous, and the result is strided.
 StridedWalk slice_grad_walk(const KernelRequest& request);
 
-// Pad: the source in x of a position in y along one dimension. `at` is the position relative to x;
-// -1: the position is padding.
-enum class PadMode { constant, edge, reflect };
-PadMode pad_mode(const KernelRequest& request);
-constexpr int64_t pad_source(PadMode mode, int64_t at, int64_t size) {
-  if (mode == PadMode::edge) return at < 0 ? 0 : at < size ? at : size - 1;
-  if (mode == PadMode::reflect) {
-    while (size > 1 && (at < 0 || at >= size)) at = at < 0 ? -at : 2 * (size - 1) - at;
-    return at;
-  }
-  return at < 0 || at >= size ? -1 : at;
-}
-
 }  // namespace lockstep

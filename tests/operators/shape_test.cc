@@ -54,6 +54,15 @@ std::vector<OpCase> shape_cases() {
         for (int k = 0; k < 2; ++k) y.values.push_back(in[0][j]);
     return std::vector<Doubles>{y};
   };
+  // y[c, 2i + a, 2j + b] = x[c, a, b, i, j] of [1, 2 * 2 * 2, 2, 3].
+  Reference shuffled = [](const std::vector<Doubles>& in) {
+    Doubles y{{1, 2, 4, 6}, {}};
+    for (int c = 0; c < 2; ++c)
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 6; ++j)
+          y.values.push_back(in[0][((c * 4 + i % 2 * 2 + j % 2) * 2 + i / 2) * 3 + j / 2]);
+    return std::vector<Doubles>{y};
+  };
   return {
       {.name = "plain", .type = "Identity", .inputs = {random({2, 3})}, .reference = as({2, 3})},
       {.name = "plain",
@@ -145,7 +154,12 @@ std::vector<OpCase> shape_cases() {
        .type = "DepthToSpace",
        .attributes = {{"blocksize", int64_t{2}}, {"mode", "CRD"}},
        .inputs = {random({1, 8, 2, 3})},
-       .gradient = false},
+       .reference = shuffled},
+      {.name = "crd_batch",
+       .type = "DepthToSpace",
+       .attributes = {{"blocksize", int64_t{3}}, {"mode", "CRD"}},
+       .inputs = {random({2, 18, 1, 2})},
+       .symbolic_batch = true},
       {.name = "block2",
        .type = "SpaceToDepth",
        .attributes = {{"blocksize", int64_t{2}}},
@@ -162,25 +176,6 @@ std::vector<OpCase> shape_cases() {
        .inputs = {random({2, 5}), fixed({2, 3})},
        .outputs = 2,
        .symbolic_batch = true},
-      {.name = "zeros", .type = "Pad", .inputs = {random({2, 3}), fixed({1, 0, 0, 2})}},
-      {.name = "value",
-       .type = "Pad",
-       .inputs = {random({2, 3}),
-                  fixed({0, 1, 1, 1}),
-                  {Literal::scalar(7.0F), false, true, false}}},
-      {.name = "images",
-       .type = "Pad",
-       .inputs = {random({1, 2, 3, 3}), fixed({0, 0, 1, 1, 0, 0, 1, 2})}},
-      {.name = "edge",
-       .type = "Pad",
-       .attributes = {{"mode", "edge"}},
-       .inputs = {random({2, 3}), fixed({1, 2, 1, 0})},
-       .gradient = false},
-      {.name = "reflect",
-       .type = "Pad",
-       .attributes = {{"mode", "reflect"}},
-       .inputs = {random({3, 4}), fixed({1, 2, 1, 1})},
-       .gradient = false},
       {.name = "both", .type = "Tile", .inputs = {random({2, 3}), fixed({2, 3})}},
       {.name = "open_batch_of_one_axis",
        .type = "Tile",

@@ -242,6 +242,29 @@ class Tiled(nn.Module):
         return self.fc(torch.sigmoid(twice * self.pair).sum(0))
 
 
+class Padded(nn.Module):
+    """Reflected and replicated edges, one of them of a parameter; negative pads; a blur that halves the picture; pixels
+    shuffled both ways. (PyTorch 1.13 exports circular padding with wrong rows.)"""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=2, padding_mode="reflect")
+        self.second = nn.Conv2d(8, 8, 3, padding=1, padding_mode="replicate")
+        self.up, self.down = nn.Conv2d(8, 12, 1), nn.Conv2d(12, 6, 1)
+        line = torch.tensor([1.0, 2.0, 1.0])
+        self.register_buffer("blur", (line[:, None] * line / 16).expand(8, 1, 3, 3).clone())
+        self.edge, self.fc = nn.Parameter(torch.rand(1, 6, 2, 3)), nn.Linear(6, 5)
+
+    def forward(self, x):
+        x = torch.tanh(self.first(x))
+        x = F.conv2d(F.pad(x, (1, 1, 1, 1), mode="reflect"), self.blur, stride=2, groups=8)
+        x = torch.tanh(self.second(x))
+        x = F.pad(F.pixel_shuffle(self.up(x), 2), (-1, 1, 0, 1), mode="replicate")[:, :, :-1]
+        x = self.down(F.pixel_unshuffle(x, 2))
+        x = x + F.pad(self.edge, (2, 0, 1, 2), mode="replicate")
+        return self.fc(torch.sin(3 * x).mean((2, 3)))
+
+
 class Hundred(nn.Module):
     """A hundred convolutions in residual blocks; CELU, since one of this many ReLUs is always near 0."""
 
@@ -347,6 +370,7 @@ NETWORKS = {
     "unet": (Unet, lambda: (torch.rand(BATCH, 3, 16, 16), torch.randint(0, 4, (BATCH, 16, 16))), 13),
     "odd": (Odd, lambda: classify(3, 16, 16), 14),
     "tiled": (Tiled, lambda: classify(3, 8, 8), 14),
+    "padded": (Padded, lambda: classify(3, 8, 8), 14),
     "hundred_layers": (Hundred, lambda: classify(3, 8, 8), 14),
     "mlp_deep": (
         lambda: nn.Sequential(nn.Flatten(), *[m for _ in range(12) for m in (nn.Linear(48, 48, bias=False), nn.BatchNorm1d(48), nn.CELU())], nn.Linear(48, 5)),

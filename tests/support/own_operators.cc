@@ -94,6 +94,7 @@ std::vector<OpCase> places() {
           own("GatherNDGrad", {dy, x, labels({0, 3}, {2, 1})}),
           own("ResidentSlice", {random({4, 3}), whole(1), given(Literal(DType::float32, {2, 0}))}),
           own("SliceGrad", {dy, x, fixed({1}), fixed({3}), fixed({0}), fixed({1})}),
+          own("PadGrad", {random({4, 5}), fixed({2, 3}), fixed({1, 2, 1, 0})}, {{"mode", "edge"}}),
           own("ResizeGrad",
               {random({1, 1, 4, 4}), fixed({1, 1, 2, 2}), left_out(), constant({1, 1, 2, 2})},
               {{"mode", "linear"}})};
