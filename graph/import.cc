@@ -83,7 +83,8 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
       graph.constant(node.output(0), constant_of(node));
     else if (node.domain().empty() && SplitSequences::knows(node.op_type()))
       sequences.adopt(graph, std::move(node), options.opset);
-    else if (node.domain().empty() && options.opset > kOpset)
+    else if (node.domain().empty() &&
+             (options.opset > kOpset || written_with_older(node.op_type(), options.opset)))
       adopt_newer(graph, std::move(node), options.opset);
     else
       adopt(graph, std::move(node));

@@ -17,13 +17,15 @@ namespace {
 constexpr NodeRewrite kOnlyTypes = nullptr;
 
 // Changes of operators that Lockstep reads, oldest first. An operator without an entry means the
-// same at the newest opset as at 17.
+// same at the newest opset as at 17. An entry of opset 17 or older is for an operator that Lockstep
+// decomposes at every opset.
 struct Change {
   int64_t opset;  // the first opset with the change
   NodeRewrite rewrite;
   const char* operators;
 };
 constexpr Change kChanges[] = {
+    {12, write_einsum, "Einsum"},
     // axes are an operand
     {18, reduce_axes_to_attribute,
      "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
@@ -71,7 +73,7 @@ constexpr Change kChanges[] = {
     {27, forget_stash_type, "Range"},
     {28, floor_modulo, "Mod"},                      // floats with fmod 0
     {28, space_to_channels_first, "SpaceToDepth"},  // mode CRD
-    {28, kOnlyTypes, "BitShift Cast Celu DepthToSpace OneHot ReduceLogSum ReduceLogSumExp"},
+    {28, kOnlyTypes, "BitShift Cast Celu DepthToSpace Einsum OneHot ReduceLogSum ReduceLogSumExp"},
 };
 
 using Changes = std::vector<const Change*>;
@@ -98,7 +100,8 @@ const Changes& changes_of(const std::string& type) {
 
 bool written_with_older(const std::string& type, int64_t opset) {
   const Changes& changes = changes_of(type);
-  return !changes.empty() && changes.back()->opset <= opset && !schema_of("", type);
+  if (changes.empty() || changes.back()->opset > opset) return false;
+  return changes.back()->opset <= kOpset || !schema_of("", type);
 }
 
 void adopt_newer(Graph& graph, onnx::NodeProto proto, int64_t opset) {

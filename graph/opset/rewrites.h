@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites of a node of a newer opset into opset 17. For newer_opsets.cc.
+// Rewrites of a node of a newer opset, or of an operator that Lockstep does not have, into
+// opset 17. For newer_opsets.cc.
 #pragma once
 
 #include "graph/opset/newer_node.h"
@@ -38,6 +39,9 @@ void forget_stash_type(NewerNode& node);
 void group_norm_by_group(NewerNode& node);
 void group_norm_by_channel(NewerNode& node);
 void write_rms_norm(NewerNode& node);
+
+// einsum.cc
+void write_einsum(NewerNode& node);
 
 // attention.cc
 void write_attention(NewerNode& node);

@@ -37,6 +37,29 @@ SETTINGS = {"Reduce": [1], "Resize": [1, 2, 3], "Pad": [1, 3], "CenterCropPad": 
 ROUNDED = "test_attention_4d_causal_fp16"
 # ONNX has no cases of these: no two engines draw equal numbers.
 RANDOM = {"Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+# Equations of Einsum and the shapes of their operands.
+EQUATIONS = [
+    ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)),
+    ("bqhd,bkhd->bhqk", (2, 4, 3, 5), (2, 6, 3, 5)),
+    ("bhqk,bhkd->bqhd", (2, 3, 4, 6), (2, 3, 6, 5)),
+    ("...i,ij->...j", (2, 4, 3), (3, 5)),
+    ("b...i,b...i->b...", (2, 4, 3), (2, 4, 3)),
+    ("i...,j...->ij...", (2, 1, 4), (3, 5, 1)),
+    ("...ij,...jk", (2, 1, 3, 4), (1, 5, 4, 6)),
+    ("ij,jk,kl->li", (2, 3), (3, 4), (4, 5)),
+    ("ab,cb,db->acd", (2, 3), (4, 3), (5, 3)),
+    ("abc,cd,def->bfa", (2, 3, 4), (4, 5), (5, 2, 6)),
+    ("abxy,xycd->abcd", (2, 3, 4, 5), (4, 5, 2, 6)),
+    ("gabx,gxcd->gdcba", (2, 3, 4, 5), (2, 5, 4, 6)),
+    ("xij,ijy->yx", (4, 2, 3), (2, 3, 5)),
+    ("ii", (4, 4)), ("ii->i", (4, 4)), ("iij->ji", (3, 3, 4)), ("jiki->kj", (2, 3, 4, 3)),
+    ("iii->i", (3, 3, 3)), ("...ii->...i", (2, 4, 4)), ("ijij->ij", (2, 3, 2, 3)),
+    ("ii,ij->j", (3, 3), (3, 4)), ("ijk->k", (2, 3, 4)), ("ijk->", (2, 3, 4)), ("ij->ji", (2, 3)),
+    ("i,i", (4,), (4,)), ("i,j", (3,), (4,)), ("i,i->i", (3,), (3,)), ("ij,i->j", (3, 4), (3,)),
+    ("ij,ij->", (3, 4), (3, 4)), (",i->i", (), (3,)), ("bAc,cB", (2, 3, 4), (4, 5)),
+    (" b i , b j -> b i j ", (2, 3), (2, 4)), ("ij,k->", (2, 3), (4,)), ("ij,jk->ik", (2, 0), (0, 3)),
+    ("i,ij,j,k->k", (2,), (2, 3), (3,), (4,)),
+]
 
 
 def changes(table):
@@ -174,6 +197,10 @@ def ours():
             yield case(f"average_dilated_{counts}{ceil}", "AveragePool", 19, x, kernel_shape=[2, 3],
                        dilations=[2, 2], strides=[2, 3], pads=[1, 0, 1, 2], count_include_pad=counts,
                        ceil_mode=ceil)
+    for i, (equation, *shapes) in enumerate(EQUATIONS):
+        yield case(f"einsum_{i}", "Einsum", 12, *(draw(*shape) for shape in shapes), equation=equation)
+        numbers = [(8 * draw(*shape)).astype(np.int64) for shape in shapes]
+        yield case(f"einsum_{i}_of_integers", "Einsum", 12, *numbers, equation=equation)
     yield case("cast_saturates", "Cast", 19, x, to=TensorProto.DOUBLE, saturate=0)
     yield case("cast_like", "CastLike", 21, x, x.astype(np.float64), saturate=1)
 

@@ -265,6 +265,27 @@ class Padded(nn.Module):
         return self.fc(torch.sin(3 * x).mean((2, 3)))
 
 
+class Einsums(nn.Module):
+    """Attention and linear layers as sums over letters: batches, diagonals, ellipses, three operands, several
+    letters summed at once."""
+
+    def __init__(self):
+        super().__init__()
+        draw = lambda *shape: nn.Parameter(torch.randn(*shape) / 4)
+        self.query, self.key, self.value = draw(6, 2, 4), draw(6, 2, 4), draw(6, 2, 4)
+        self.join, self.scale = draw(2, 4, 6), draw(6, 6)
+        self.left, self.right, self.fc = draw(6, 3), draw(3, 8, 2), draw(8, 2, 5)
+
+    def forward(self, x):  # [N, 8, 6]
+        q, k = torch.einsum("btc,chd->bthd", x, self.query), torch.einsum("...c,chd->...hd", x, self.key)
+        v = torch.einsum("btc,chd->bhtd", x, self.value)
+        weights = torch.softmax(torch.einsum("bqhd,bkhd->bhqk", q, k) / 2, -1)
+        x = x + torch.einsum("bhqk,bhkd,hdc->bqc", weights, v, self.join)
+        x = x * torch.einsum("cc->c", self.scale) + torch.einsum("bic,bjc->bi", x, x)[:, :, None]
+        x = torch.tanh(torch.einsum("btc,cr,rts->bts", x, self.left, self.right))
+        return torch.einsum("bts,tsy->by", x, self.fc)
+
+
 class Hundred(nn.Module):
     """A hundred convolutions in residual blocks; CELU, since one of this many ReLUs is always near 0."""
 
@@ -371,6 +392,7 @@ NETWORKS = {
     "odd": (Odd, lambda: classify(3, 16, 16), 14),
     "tiled": (Tiled, lambda: classify(3, 8, 8), 14),
     "padded": (Padded, lambda: classify(3, 8, 8), 14),
+    "einsums": (Einsums, lambda: classify(8, 6), 12),
     "hundred_layers": (Hundred, lambda: classify(3, 8, 8), 14),
     "mlp_deep": (
         lambda: nn.Sequential(nn.Flatten(), *[m for _ in range(12) for m in (nn.Linear(48, 48, bias=False), nn.BatchNorm1d(48), nn.CELU())], nn.Linear(48, 5)),
