@@ -244,7 +244,7 @@ class Tiled(nn.Module):
 
 class Padded(nn.Module):
     """Reflected and replicated edges, one of them of a parameter; negative pads; a blur that halves the picture; pixels
-    shuffled both ways. (PyTorch 1.13 exports circular padding with wrong rows.)"""
+    shuffled both ways."""
 
     def __init__(self):
         super().__init__()
@@ -263,6 +263,29 @@ class Padded(nn.Module):
         x = self.down(F.pixel_unshuffle(x, 2))
         x = x + F.pad(self.edge, (2, 0, 1, 2), mode="replicate")
         return self.fc(torch.sin(3 * x).mean((2, 3)))
+
+
+class Wrapped(nn.Module):
+    """Circular padding. PyTorch 1.13 exports it with wrong rows, so the file gets replicated edges of opset 14, which
+    as_circular() changes to mode wrap of opset 19."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.next, self.fc = nn.Conv2d(3, 4, 1), nn.Conv2d(4, 4, 3), nn.Linear(16, 5)
+
+    def forward(self, x):
+        mode = "replicate" if torch.onnx.is_in_onnx_export() else "circular"
+        x = torch.tanh(self.next(F.pad(torch.tanh(self.conv(x)), (2, 1, 0, 3), mode=mode)))
+        return self.fc(torch.sin(9 * x[:, :, ::4, ::4]).flatten(1))
+
+
+def as_circular(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    opset, mode = b"B\x02\x10\x0e", b"edge"
+    assert data.count(mode) == 1 and data.endswith(opset), path
+    with open(path, "wb") as file:
+        file.write(data.replace(mode, b"wrap")[:-1] + b"\x13")
 
 
 class Einsums(nn.Module):
@@ -392,6 +415,7 @@ NETWORKS = {
     "odd": (Odd, lambda: classify(3, 16, 16), 14),
     "tiled": (Tiled, lambda: classify(3, 8, 8), 14),
     "padded": (Padded, lambda: classify(3, 8, 8), 14),
+    "wrapped": (Wrapped, lambda: classify(3, 6, 6), 14),
     "einsums": (Einsums, lambda: classify(8, 6), 12),
     "hundred_layers": (Hundred, lambda: classify(3, 8, 8), 14),
     "mlp_deep": (
@@ -498,6 +522,8 @@ def check(lockstep, folder, name):
         input_names=["data", "target"], output_names=["loss"],
         dynamic_axes={"data": {0: "N"}, "target": {0: "N"}},
         training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
+    if name == "wrapped":
+        as_circular(f"{folder}/model.onnx")
     np.save(f"{folder}/in/data.npy", data.numpy())
     np.save(f"{folder}/in/target.npy", target.numpy())
     worst = 0.0
