@@ -16,6 +16,7 @@
 #include "operators/function/function.h"
 #include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
+#include "operators/grid_sample/grid_sample.h"
 #include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
 #include "operators/norm/norm.h"
@@ -55,6 +56,7 @@ inline constexpr OperatorFamily kFamilies[] = {
     {function_ops, function_cpu, function_cuda},
     {gather_ops, gather_cpu, gather_cuda},
     {gemm_ops, gemm_cpu, gemm_cuda},
+    {grid_sample_ops, grid_sample_cpu, grid_sample_cuda},
     {layout_ops, layout_cpu, layout_cuda},
     {loss_ops, loss_cpu, loss_cuda},
     {norm_ops, norm_cpu, norm_cuda},

@@ -69,6 +69,8 @@ void NewerNode::set_inputs(const std::vector<Value>& inputs) {
   for (Value value : inputs) proto_.add_input(value ? graph_.name(value) : "");
 }
 
+void NewerNode::make_own() { proto_.set_domain(kOwnDomain); }
+
 Value NewerNode::add(const char* type, const std::vector<Value>& inputs,
                      const Attributes& attributes) {
   const std::string name = join(proto_.output(0), "_", type, "_", made_++);

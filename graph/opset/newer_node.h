@@ -38,6 +38,7 @@ class NewerNode {
   void drop_attribute(const std::string& name);
   void set_attribute(const std::string& name, const AttributeValue& value);
   void set_inputs(const std::vector<Value>& inputs);
+  void make_own();  // the node becomes Lockstep's operator of the same name
 
   // -- decomposition; become() adds the operator that makes the node's output
   Value add(const char* type, const std::vector<Value>& inputs, const Attributes& attributes = {});

@@ -17,8 +17,8 @@ namespace {
 constexpr NodeRewrite kOnlyTypes = nullptr;
 
 // Changes of operators that Lockstep reads, oldest first. An operator without an entry means the
-// same at the newest opset as at 17. An entry of opset 17 or older is for an operator that Lockstep
-// decomposes at every opset.
+// same at the newest opset as at 17. An entry of opset 17 or older is for an operator that is
+// rewritten at every opset.
 struct Change {
   int64_t opset;  // the first opset with the change
   NodeRewrite rewrite;
@@ -26,6 +26,7 @@ struct Change {
 };
 constexpr Change kChanges[] = {
     {12, write_einsum, "Einsum"},
+    {16, sample_any_rank, "GridSample"},  // volumes
     // axes are an operand
     {18, reduce_axes_to_attribute,
      "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
@@ -42,6 +43,7 @@ constexpr Change kChanges[] = {
     {19, resize_half_pixel_symmetric, "Resize"},      // mode half_pixel_symmetric
     {19, forget_float8_options, "Cast CastLike"},     // saturate
     {19, kOnlyTypes, "Constant Equal Identity Reshape Shape Size"},
+    {20, sample_any_rank, "GridSample"},                      // other names of modes
     {20, write_gelu, "Gelu"},                                 // new
     {20, reduce_booleans_as_numbers, "ReduceMax ReduceMin"},  // booleans
     {20, kOnlyTypes, "ConstantOfShape IsInf IsNaN"},
@@ -51,7 +53,7 @@ constexpr Change kChanges[] = {
      "Transpose Unsqueeze"},
     {22, kOnlyTypes,
      "Acos Acosh Asin Asinh Atan Atanh AveragePool Bernoulli Conv ConvTranspose Cos Cosh Dropout "
-     "Elu EyeLike GRU GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish "
+     "Elu EyeLike GRU GlobalAveragePool GlobalMaxPool GridSample HardSigmoid HardSwish "
      "InstanceNormalization LSTM MaxPool Mish Multinomial NegativeLogLikelihoodLoss RNN "
      "RandomNormal RandomNormalLike RandomUniform RandomUniformLike RoiAlign Round Selu Sin Sinh "
      "Softplus Softsign Tan ThresholdedRelu"},

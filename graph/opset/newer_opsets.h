@@ -13,12 +13,12 @@ namespace lockstep {
 inline constexpr int64_t kNewestOpset = 28;
 inline constexpr int64_t kNewestIrVersion = 14;
 
-// True for an operator that opset 17 or Lockstep lacks, and that is decomposed into other operators
-// at `opset`.
+// True for an operator that opset 17 or Lockstep lacks, in all its forms or in some, and that is
+// written with other operators at `opset`.
 bool written_with_older(const std::string& type, int64_t opset);
 
 // Adds a node of ONNX's domain, read from a file at `opset`, which is newer than 17 unless the
-// operator is decomposed at every opset; its outputs keep their names. Throws
+// operator is rewritten at every opset; its outputs keep their names. Throws
 // Unsupported, naming node, operator and opset, if the node cannot be decomposed.
 void adopt_newer(Graph& graph, onnx::NodeProto proto, int64_t opset);
 

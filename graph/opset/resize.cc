@@ -148,4 +148,12 @@ void resize_half_pixel_symmetric(NewerNode& node) {
   node.set_attribute(name, std::string("half_pixel"));
 }
 
+// Writes opset 20's names of modes as opset 16 does, which samples images only. PyTorch also writes
+// volumes at opset 16.
+void sample_any_rank(NewerNode& node) {
+  const std::string mode = node.attributes().text("mode", "linear");
+  node.set_attribute("mode", mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
+  if (node.shape(0).size() != 4) node.make_own();
+}
+
 }  // namespace lockstep

@@ -23,6 +23,7 @@ void space_to_channels_first(NewerNode& node);
 // resize.cc
 void resize_every_axis(NewerNode& node);
 void resize_half_pixel_symmetric(NewerNode& node);
+void sample_any_rank(NewerNode& node);
 
 // pool.cc
 void average_dilated(NewerNode& node);

@@ -309,6 +309,30 @@ class Einsums(nn.Module):
         return torch.einsum("bts,tsy->by", x, self.fc)
 
 
+class Sampled(nn.Module):
+    """Images and volumes read at places that are data, parameters and results of layers, in every mode and padding;
+    some places are outside."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.place = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(3, 2, 3, 2, padding=1)
+        self.grid = nn.Parameter(torch.rand(1, 5, 6, 2) * 2.6 - 1.3)
+        self.deep, self.fc = nn.Parameter(torch.rand(1, 4, 3, 2, 3) * 2.4 - 1.2), nn.Linear(16, 5)
+
+    def forward(self, x):
+        y, means = torch.tanh(self.conv(x)), []
+        grid = self.grid + 0.4 * torch.tanh(self.place(x)).permute(0, 2, 3, 1).mean((1, 2), keepdim=True)
+        for mode, padding, corners in (("bilinear", "zeros", False), ("bilinear", "border", True),
+                                       ("bilinear", "reflection", False), ("bicubic", "zeros", True),
+                                       ("bicubic", "reflection", True), ("bicubic", "border", False),
+                                       ("nearest", "reflection", True), ("nearest", "zeros", False)):
+            means.append(F.grid_sample(y, grid, mode, padding, corners)[:, :1].mean((2, 3)))
+        volume, deep = y.reshape(-1, 2, 2, 8, 8), self.deep.expand(x.shape[0], -1, -1, -1, -1)
+        for padding, corners in (("zeros", True), ("border", False), ("reflection", True), ("reflection", False)):
+            means.append(F.grid_sample(volume, deep, "bilinear", padding, corners).mean((2, 3, 4)))
+        return self.fc(torch.sin(9 * torch.cat(means, 1)))
+
+
 class Hundred(nn.Module):
     """A hundred convolutions in residual blocks; CELU, since one of this many ReLUs is always near 0."""
 
@@ -417,6 +441,7 @@ NETWORKS = {
     "padded": (Padded, lambda: classify(3, 8, 8), 14),
     "wrapped": (Wrapped, lambda: classify(3, 6, 6), 14),
     "einsums": (Einsums, lambda: classify(8, 6), 12),
+    "sampled": (Sampled, lambda: classify(3, 8, 8), 16),
     "hundred_layers": (Hundred, lambda: classify(3, 8, 8), 14),
     "mlp_deep": (
         lambda: nn.Sequential(nn.Flatten(), *[m for _ in range(12) for m in (nn.Linear(48, 48, bias=False), nn.BatchNorm1d(48), nn.CELU())], nn.Linear(48, 5)),

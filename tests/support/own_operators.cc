@@ -88,16 +88,20 @@ std::vector<OpCase> picked_boxes() {
 
 std::vector<OpCase> places() {
   const CaseInput dy = random({2, 3}), x = fixed({4, 3});
-  return {own("GatherGrad", {dy, x, labels({0, 3}, {2})}, {{"axis", int64_t{0}}}),
-          own("GatherElementsGrad", {dy, x, labels({0, 1, 2, 3, 0, 1}, {2, 3})},
-              {{"axis", int64_t{0}}}),
-          own("GatherNDGrad", {dy, x, labels({0, 3}, {2, 1})}),
-          own("ResidentSlice", {random({4, 3}), whole(1), given(Literal(DType::float32, {2, 0}))}),
-          own("SliceGrad", {dy, x, fixed({1}), fixed({3}), fixed({0}), fixed({1})}),
-          own("PadGrad", {random({4, 5}), fixed({2, 3}), fixed({1, 2, 1, 0})}, {{"mode", "edge"}}),
-          own("ResizeGrad",
-              {random({1, 1, 4, 4}), fixed({1, 1, 2, 2}), left_out(), constant({1, 1, 2, 2})},
-              {{"mode", "linear"}})};
+  return {
+      own("GatherGrad", {dy, x, labels({0, 3}, {2})}, {{"axis", int64_t{0}}}),
+      own("GatherElementsGrad", {dy, x, labels({0, 1, 2, 3, 0, 1}, {2, 3})},
+          {{"axis", int64_t{0}}}),
+      own("GatherNDGrad", {dy, x, labels({0, 3}, {2, 1})}),
+      own("ResidentSlice", {random({4, 3}), whole(1), given(Literal(DType::float32, {2, 0}))}),
+      own("SliceGrad", {dy, x, fixed({1}), fixed({3}), fixed({0}), fixed({1})}),
+      own("PadGrad", {random({4, 5}), fixed({2, 3}), fixed({1, 2, 1, 0})}, {{"mode", "edge"}}),
+      own("GridSample", {random({1, 2, 4}), random({1, 3, 1})}),
+      own("GridSampleGradX", {random({1, 2, 2, 3}), fixed({1, 2, 4, 4}), random({1, 2, 3, 2})}),
+      own("GridSampleGradGrid", {random({1, 2, 2, 3}), random({1, 2, 4, 4}), random({1, 2, 3, 2})}),
+      own("ResizeGrad",
+          {random({1, 1, 4, 4}), fixed({1, 1, 2, 2}), left_out(), constant({1, 1, 2, 2})},
+          {{"mode", "linear"}})};
 }
 
 std::vector<OpCase> windows() {

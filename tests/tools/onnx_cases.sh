@@ -15,7 +15,7 @@ while read -r set least; do
     status=1
   fi
 done <<SETS
-node 790
+node 798
 simple 7
 pytorch-operator 35
 pytorch-converted 82
