@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 
 #include "operators/kit/dispatch.h"
 #include "operators/shape/pad.h"
@@ -83,34 +82,46 @@ PadMode pad_mode(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
   const PadMode mode = pad_mode(request);
-  const std::vector<int64_t> pads = request.integers(1);
-  const Dims x = request.in[0].dims, y = request.out[0].dims;
+  std::vector<int64_t> pads = request.integers(1);
+  Dims x = request.in[0].dims, y = request.out[0].dims;
+  if (x.empty()) {
+    x = y = {1};
+    pads = {0, 0};
+  }
   const bool has_value = request.in.size() > 2 && request.in[2].present();
-  const int64_t elements = request.out[0].count();
+  const int64_t elements = request.out[0].count(), length = y.back();
   std::vector<std::vector<int64_t>> sources(x.size());  // the source of each position along each
                                                         // dimension
   // A size is unbounded if another dimension is empty.
   for (std::size_t d = 0; d < x.size() && elements > 0; ++d)
     for (int64_t i = 0; i < y[d]; ++i) sources[d].push_back(pad_source(mode, i - pads[d], x[d]));
-  return make_kernel([=, strides = contiguous_strides(x),
-                      size = size_of(request.in[0].dtype)](const KernelArgs& args) {
-    for (int64_t i = 0; i < elements; ++i) {
-      int64_t rest = i, from = 0;
-      bool inside = true;
-      for (std::size_t d = y.size(); d-- > 0;) {
-        const int64_t at = sources[d][rest % y[d]];
-        rest /= y[d];
-        inside = inside && at >= 0;
-        from += at * strides[d];
-      }
-      std::byte* to = args.out[0].as<std::byte>() + i * size;
-      if (inside)
-        std::memcpy(to, args.in[0].as<std::byte>() + from * size, size);
-      else if (has_value)
-        std::memcpy(to, args.in[2].data, size);
-      else
-        std::memset(to, 0, size);
-    }
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [=, strides = contiguous_strides(x), threads = request.threads](const KernelArgs& args) {
+          if (elements == 0) return;
+          const T value = has_value ? *args.in[2].as<T>() : T(0);
+          const int64_t grain = std::max<int64_t>(1, 16384 / length);
+          parallel_for(elements / length, grain, threads, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+              int64_t rest = row, start = 0;
+              bool inside = true;
+              for (std::size_t d = y.size() - 1; d-- > 0;) {
+                const int64_t at = sources[d][rest % y[d]];
+                rest /= y[d];
+                inside = inside && at >= 0;
+                start += at * strides[d];
+              }
+              T* const to = args.out[0].as<T>() + row * length;
+              if (!inside) {
+                std::fill_n(to, length, value);
+                continue;
+              }
+              const T* const from = args.in[0].as<T>() + start;
+              const int64_t* const places = sources.back().data();
+              for (int64_t i = 0; i < length; ++i) to[i] = places[i] < 0 ? value : from[places[i]];
+            }
+          });
+        });
   });
 }
 

@@ -3,7 +3,7 @@
 // more padding than it accepts.
 #include <gtest/gtest.h>
 
-#include "tests/support/case_run.h"
+#include "tests/support/any_threads.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/op_case.h"
 
@@ -77,6 +77,19 @@ std::vector<OpCase> pad_cases() {
 class Pads : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Pads, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Pads, ::testing::ValuesIn(pad_cases()));
+
+TEST(Pad, ThreadsDoNotChangeABit) {
+  const CaseInput pads = fixed({0, 0, 3, 2, 0, 0, 1, 4});
+  for (const char* mode : {"constant", "edge", "reflect"}) {
+    expect_same_bits_on_any_threads(padded("y", mode, {2, 8, 40, 50}, pads.value.integers()));
+    expect_same_bits_on_any_threads(
+        {.name = "dx",
+         .type = "PadGrad",
+         .domain = kOwnDomain,
+         .attributes = {{"mode", mode}},
+         .inputs = {random({2, 8, 44, 56}), fixed({2, 8, 40, 50}), pads}});
+  }
+}
 
 TEST(PadErrors, PaddingWithoutASourceIsNamed) {
   expect_error(
