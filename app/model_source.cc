@@ -88,7 +88,7 @@ SourcedModel step_in_file(const ModelRequest& request, int64_t batch) {
   RunSettings run{.devices = {}, .threads = 1};
   read_words_for(request, keys_of(run),
                  "keys of the run (DEVICES, AUX_DEVICES, THREADS, TF32, EXACT, RECORD)");
-  return sourced(load_model(all_ops(), request.source), run, batch);
+  return sourced(read_model(request.source), run, batch);
 }
 
 SourcedModel named_model(const ModelRequest& request, int64_t batch) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "graph/flow/importer.h"
 #include "graph/onnx.h"
 #include "graph/order.h"
 #include "graph/printable.h"
@@ -29,12 +30,12 @@ void check_attribute_type(const AttributeProto& attribute) {
         "has no type");
   check(attribute.ref_attr_name().empty(), "refers to '", attribute.ref_attr_name(),
         "' of a function, but is not in a function");
-  for (auto type :
-       {AttributeProto::GRAPH, AttributeProto::GRAPHS, AttributeProto::SPARSE_TENSOR,
-        AttributeProto::SPARSE_TENSORS, AttributeProto::TYPE_PROTO, AttributeProto::TYPE_PROTOS})
+  for (auto type : {AttributeProto::GRAPHS, AttributeProto::SPARSE_TENSOR,
+                    AttributeProto::SPARSE_TENSORS, AttributeProto::TYPE_PROTOS})
     supported(attribute.type() != type, "has the unsupported type ",
               AttributeProto::AttributeType_Name(type));
   check(attribute.type() != AttributeProto::TENSOR || attribute.has_t(), "holds no tensor");
+  check(attribute.type() != AttributeProto::GRAPH || attribute.has_g(), "holds no graph");
 }
 
 // Checks attributes that shape laws divide by or multiply.
@@ -109,6 +110,12 @@ class ModelCheck {
     for (auto& attribute : *node.mutable_attribute()) {
       check(names.insert(attribute.name()).second, "attribute '", attribute.name(),
             "' occurs twice");
+      const bool fits = attribute.type() == AttributeProto::GRAPH ? is_control_flow(node.op_type())
+                        : attribute.type() == AttributeProto::TYPE_PROTO
+                            ? node.op_type() == "Optional"
+                            : true;
+      supported(fits, "attribute '", attribute.name(), "' has the unsupported type ",
+                AttributeProto::AttributeType_Name(attribute.type()));
       check_attribute(attribute);
     }
   } catch (const Error& error) {
@@ -123,6 +130,7 @@ class ModelCheck {
       embed(*attribute.mutable_t(), place_, "tensor");
     }
     for (const auto& tensor : attribute.tensors()) check_tensor(tensor, place_, "tensor");
+    if (attribute.type() == AttributeProto::GRAPH) check_graph(*attribute.mutable_g());
   } catch (const Error& error) {
     rethrow_as(error, join("attribute '", attribute.name(), "': ", error.what()));
   }

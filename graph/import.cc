@@ -3,12 +3,13 @@
 
 #include <map>
 
-#include "graph/attribute_reader.h"
+#include "graph/flow/importer.h"
+#include "graph/flow/sequences.h"
 #include "graph/graph_members.h"
 #include "graph/onnx.h"
 #include "graph/opset/newer_opsets.h"
-#include "graph/opset/sequences.h"
 #include "graph/order.h"
+#include "graph/passes/prune.h"
 
 namespace lockstep {
 namespace {
@@ -20,31 +21,51 @@ void import_state(const onnx::TensorProto& tensor, const ImportOptions& options,
     options.values->emplace(tensor.name(), from_proto(tensor, options.place, tensor.name()));
 }
 
-// Returns the contents of a Constant node, from any of its attributes.
-Literal constant_of(const onnx::NodeProto& node) {
-  const std::string name = node.output_size() > 0 ? node.output(0) : node.name();
-  AttributeReader reader = reader_of(name, node);
-  if (reader.has("value")) return reader.literal("value");
-  if (reader.has("value_int")) return Literal::scalar(reader.integer("value_int", 0));
-  if (reader.has("value_float")) return Literal::scalar(reader.number("value_float", 0));
-  if (reader.has("value_ints")) return Literal::vector(reader.integers("value_ints"));
-  if (reader.has("value_floats")) {
-    std::vector<float> values = reader.numbers("value_floats");
-    return Literal::of<float>(values, {static_cast<int64_t>(values.size())});
-  }
-  throw Unsupported(join("constant '", name, "' holds neither numbers nor a dense tensor"));
-}
-
 void list_unknown(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset,
                   std::map<std::string, std::vector<std::string>>& unknown) {
   for (const auto& node : proto.node()) {
     std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-    if (domain.empty() &&
-        (written_with_older(node.op_type(), opset) || SplitSequences::knows(node.op_type())))
+    if (domain.empty() && (written_with_older(node.op_type(), opset) ||
+                           is_of_sequences(node.op_type()) || is_control_flow(node.op_type())))
       continue;
     if (!ops.find(domain, node.op_type()))
       unknown[domain.empty() ? node.op_type() : domain + "." + node.op_type()].push_back(
           node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
+  }
+}
+
+bool contains_flow(const onnx::GraphProto& proto) {
+  for (const auto& node : proto.node())
+    if (node.domain().empty() || node.domain() == "ai.onnx")
+      if (is_control_flow(node.op_type()) || is_of_sequences(node.op_type())) return true;
+  return false;
+}
+
+void check_unknown(const std::map<std::string, std::vector<std::string>>& unknown, int64_t opset) {
+  if (unknown.empty()) return;
+  std::string text;
+  for (const auto& [op, nodes] : unknown) {
+    text += join("\n  ", op, " (", nodes.size(), nodes.size() == 1 ? " node: " : " nodes: ");
+    for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i > 0 ? ", " : "") + nodes[i];
+    text += nodes.size() > 5 ? ", ..)" : ")";
+  }
+  throw Unsupported(join("operators that Lockstep does not have",
+                         opset > kOpset ? join(" (the file is of opset ", opset, ")") : "", ":",
+                         text));
+}
+
+// Declares the outputs. Gives an output that is a constant or has another name a node.
+void add_outputs(const onnx::GraphProto& proto, const FlowImporter& importer,
+                 const FlowImporter::Scope& scope, Graph& graph) {
+  for (const auto& output : proto.output()) {
+    const std::string& name = output.name();
+    const Value value = importer.tensor(name, scope, "output '" + name + "'");
+    if (graph.name(value) == name) {
+      graph.output(value);
+      continue;
+    }
+    graph.output(graph.add_value({.type = "Identity", .inputs = {value}, .output_names = {name}},
+                                 Site(name)));
   }
 }
 
@@ -71,25 +92,27 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
   for (const auto& input : proto.input()) {
     if (!given.insert(input.name()).second) continue;
     supported(input.type().has_tensor_type(), "input '", input.name(), "' is not a tensor");
-    graph.input(input.name(), from_proto(input.type()));
+    const auto other = options.input_types.find(input.name());
+    graph.input(input.name(),
+                other == options.input_types.end() ? from_proto(input.type()) : other->second);
   }
-  SplitSequences sequences;
+  FlowImporter importer(graph, options);
+  FlowImporter::Scope scope;
+  const bool has_flow = contains_flow(proto);
+  if (has_flow) {
+    importer.reserve(proto);
+    for (const auto& tensor : proto.initializer())
+      if (Value value = graph.find(tensor.name()); value && is_floating(graph.dtype(value)))
+        importer.add_trained(value);
+  }
   for (int index : sorted_nodes(proto, given)) {
     onnx::NodeProto node;
     node.Swap(proto.mutable_node(index));
-    if (node.domain() == "ai.onnx") node.clear_domain();
-    // Adds the constant now, so that inference of the next nodes can use its contents.
-    if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
-      graph.constant(node.output(0), constant_of(node));
-    else if (node.domain().empty() && SplitSequences::knows(node.op_type()))
-      sequences.adopt(graph, std::move(node), options.opset);
-    else if (node.domain().empty() &&
-             (options.opset > kOpset || written_with_older(node.op_type(), options.opset)))
-      adopt_newer(graph, std::move(node), options.opset);
-    else
-      adopt(graph, std::move(node));
+    importer.add(std::move(node), scope);
   }
-  for (const auto& output : proto.output()) graph.output(graph.at(output.name()));
+  add_outputs(proto, importer, scope, graph);
+  // Drops nodes that computed conditions and positions.
+  if (has_flow) prune(graph, graph.outputs());
   return graph;
 }
 
@@ -101,16 +124,13 @@ void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops) {
     list_unknown(info.initialization(), ops, opset, unknown);
     list_unknown(info.algorithm(), ops, opset, unknown);
   }
-  if (unknown.empty()) return;
-  std::string text;
-  for (const auto& [op, nodes] : unknown) {
-    text += join("\n  ", op, " (", nodes.size(), nodes.size() == 1 ? " node: " : " nodes: ");
-    for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i > 0 ? ", " : "") + nodes[i];
-    text += nodes.size() > 5 ? ", ..)" : ")";
-  }
-  throw Unsupported(join("operators that Lockstep does not have",
-                         opset > kOpset ? join(" (the file is of opset ", opset, ")") : "", ":",
-                         text));
+  check_unknown(unknown, opset);
+}
+
+void check_known_operators(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset) {
+  std::map<std::string, std::vector<std::string>> unknown;
+  list_unknown(proto, ops, opset, unknown);
+  check_unknown(unknown, opset);
 }
 
 int64_t opset_of(const onnx::ModelProto& proto) {

@@ -11,6 +11,7 @@
 #include "graph/file.h"
 #include "graph/import.h"
 #include "graph/limits.h"
+#include "graph/load.h"
 #include "graph/onnx.h"
 #include "graph/opset/older_opsets.h"
 #include "graph/parsed_size.h"
@@ -50,7 +51,10 @@ void add_locations(const onnx::TensorProto& tensor, std::set<std::string>& locat
 void add_locations(const onnx::GraphProto& graph, std::set<std::string>& locations) {
   for (const auto& tensor : graph.initializer()) add_locations(tensor, locations);
   for (const auto& node : graph.node())
-    for (const auto& attribute : node.attribute()) add_locations(attribute.t(), locations);
+    for (const auto& attribute : node.attribute()) {
+      add_locations(attribute.t(), locations);
+      if (attribute.has_g()) add_locations(attribute.g(), locations);
+    }
 }
 
 std::vector<Binding> read_bindings(
@@ -77,6 +81,10 @@ std::vector<std::string> external_files(const std::string& path) {
 }
 
 LoadedModel load_model(const OpSet& ops, const std::string& path) {
+  return load_model(ops, path, LoadOptions{});
+}
+
+LoadedModel load_model(const OpSet& ops, const std::string& path, const LoadOptions& known) {
   onnx::ModelProto proto = parsed_model(path);
   LoadedModel loaded{TrainingModel(ops)};
   try {
@@ -91,12 +99,17 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
     for (const std::string& name : loaded.model.state_values()) states.insert(name);
     ImportOptions options{
         ops, place, states, loaded.initialised ? &loaded.values : nullptr, {}, opset_of(proto)};
+    options.folder = known.folder;
+    options.input_types = known.input_types;
+    std::vector<std::string> inner;
+    options.inner = &inner;
     loaded.model.inference = import_graph(*proto.mutable_graph(), "inference", options);
     fix_random_streams(loaded.model.inference);
     for (const auto& tensor : proto.graph().initializer()) {
       options.outer.push_back(&tensor);
       loaded.initializers.push_back(tensor.name());
     }
+    loaded.initializers.insert(loaded.initializers.end(), inner.begin(), inner.end());
     if (proto.training_info_size() > 0) {
       auto& info = *proto.mutable_training_info(0);
       loaded.model.init = import_graph(*info.mutable_initialization(), "init", options);

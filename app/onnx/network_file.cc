@@ -4,14 +4,19 @@
 #include <iostream>
 #include <set>
 
+#include "graph/load.h"
 #include "graph/passes/fold.h"
 #include "lockstep/operators.h"
 #include "runtime/plan/fold.h"
 
 namespace lockstep {
 
+LoadedModel read_model(const std::string& path) {
+  return load_model(all_ops(), path, {.folder = folder_for(all_kernels())});
+}
+
 LoadedModel load_network(const std::string& path) {
-  LoadedModel file = load_model(all_ops(), path);
+  LoadedModel file = read_model(path);
   const bool has_step = file.model.step.node_count() > 0;
   check(!has_step || !file.model.updates.empty(), path,
         ": contains the forward pass of a training step, without gradients and updates, not a "

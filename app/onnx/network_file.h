@@ -10,6 +10,9 @@
 
 namespace lockstep {
 
+// Reads any ONNX file as load_model() does. CPU kernels compute the conditions of control flow.
+LoadedModel read_model(const std::string& path);
+
 // Loads a network for training. Throws if the file holds a training step instead. Warns, once for
 // each file, if its exporter removed parts that training needs.
 LoadedModel load_network(const std::string& path);

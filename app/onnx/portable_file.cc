@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/onnx/portable_file.h"
 
+#include "app/onnx/network_file.h"
 #include "graph/passes/portable.h"
 #include "graph/passes/predict.h"
 #include "lockstep/model_files.h"
@@ -9,7 +10,7 @@
 namespace lockstep {
 
 TrainingModel portable_network(const std::string& path) {
-  const LoadedModel file = load_model(all_ops(), path);
+  const LoadedModel file = read_model(path);
   check(file.model.states.empty() || file.initialised, path,
         ": contains only the shapes of its parameters; train it, then export the run");
   StateValues values;

@@ -51,6 +51,8 @@ class NewerNode {
               int output = 0);
 
   bool rewritten() const { return rewritten_; }
+  // The value of the output, once it is in the graph.
+  Value result(int output = 0) const { return graph_.at(proto_.output(output)); }
   onnx::NodeProto take() { return std::move(proto_); }
 
  private:

@@ -109,6 +109,20 @@ void check_sizes(const onnx::GraphProto& proto) {
                   " elements along a dimension, more than the converter can count");
 }
 
+void embed_all(onnx::GraphProto& graph, const DataPlace& place) {
+  for (auto& tensor : *graph.mutable_initializer()) embed(tensor, place, tensor.name());
+  for (auto& node : *graph.mutable_node())
+    for (auto& attribute : *node.mutable_attribute())
+      if (attribute.type() == onnx::AttributeProto::GRAPH) embed_all(*attribute.mutable_g(), place);
+}
+
+// Scan of opset 8 has a batch and lengths, which newer versions lack.
+void refuse_old_scans(const onnx::GraphProto& graph, int64_t version) {
+  for (const auto& node : graph.node())
+    supported(node.op_type() != "Scan", node.output_size() > 0 ? node.output(0) : node.name(),
+              " (Scan): is of opset ", version, "; 9 is the oldest that is supported");
+}
+
 }  // namespace
 
 onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& place) {
@@ -116,8 +130,8 @@ onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& pla
   if (version < 0 || version > kOpset || unchanged_since(proto.graph(), version)) return proto;
   supported(proto.training_info_size() == 0, "a training step of opset ", version,
             " cannot be converted to ", kOpset);
-  for (auto& tensor : *proto.mutable_graph()->mutable_initializer())
-    embed(tensor, place, tensor.name());
+  embed_all(*proto.mutable_graph(), place);
+  if (version < 9) refuse_old_scans(proto.graph(), version);
   try {
     verify_nodes(proto.graph(), version);
     onnx::shape_inference::InferShapes(proto, &guarded_schemas());  // the converter needs shapes

@@ -239,7 +239,7 @@ TEST_F(NewerOpset, PartsOfASplitSequenceAreSlices) {
   refused("place (SequenceAt of opset 23)", "position 2 is outside of 2 parts");
   proto_.mutable_graph()->mutable_node()->RemoveLast();
   op("SequenceAt", {floats("x", {"N", 7}), given("at", {0})});
-  refused("its sequence 'x' is not the output of SplitToSequence");
+  refused("place (SequenceAt of opset 23)", "its operand 'x' is not a sequence");
 }
 
 // The remains of a batch normalisation that an exporter folded into a convolution.

@@ -404,6 +404,34 @@ class Elman(nn.Module):
         return self.fc(torch.tanh(y).sum(0))
 
 
+@torch.jit.script
+def recurrence(x, a, b, steps: int):
+    """PyTorch exports the loop and the branches as Loop, If and operators on sequences."""
+    h = torch.zeros_like(x)
+    seen = []
+    for k in range(steps):
+        h = torch.tanh(x @ a + h @ b)
+        if k % 2 == 1:
+            seen.append(h)
+    if x.shape[1] == 6:
+        h = h * 2
+    else:
+        h = h - x
+    return h + torch.stack(seen, 0).sum(0)
+
+
+class Looped(nn.Module):
+    """A scripted loop over steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = (nn.Parameter(torch.rand(6, 6) - 0.5) for _ in range(2))
+        self.fc = nn.Linear(6, 5)
+
+    def forward(self, x):
+        return self.fc(recurrence(x, self.a, self.b, 5))
+
+
 def classify(*shape):
     return torch.rand(BATCH, *shape) * 2 - 1, torch.randint(0, 5, (BATCH,))
 
@@ -451,6 +479,7 @@ NETWORKS = {
         GruLanguageModel,
         lambda: (torch.randint(0, 20, (BATCH, 7)), torch.randint(0, 20, (BATCH, 7))), 14),
     "elman": (Elman, lambda: measured_sequences(6), 15),
+    "looped": (Looped, lambda: classify(6), 14),
 }
 
 

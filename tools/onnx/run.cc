@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "app/onnx/inference_run.h"
+#include "app/onnx/network_file.h"
 #include "app/onnx/tensor_files.h"
 #include "graph/printable.h"
 #include "lockstep/model_files.h"
@@ -29,7 +30,7 @@ void add_run(CLI::App& app, Command& chosen) {
       "A / in a name becomes %2F in the file name.");
   command->callback([options, &chosen] {
     chosen = [options] {
-      LoadedModel file = load_model(all_ops(), options->model);
+      LoadedModel file = read_model(options->model);
       check(!file.model.inference.outputs().empty(), options->model, ": the graph has no outputs");
       Graph& graph = file.model.inference;
       // A training step saved with its values predicts with them.
