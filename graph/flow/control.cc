@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "graph/attribute_reader.h"
+#include "graph/flow/bag_loop.h"
 #include "graph/flow/importer.h"
 #include "graph/flow/sequences.h"
 #include "graph/onnx.h"
@@ -104,6 +105,7 @@ void FlowImporter::add_loop(const onnx::NodeProto& node, Scope& scope) {
             node.output_size() <= body.output_size() - 1,
         described(node), ": has ", node.input_size(), " operands and ", node.output_size(),
         " results, its body ", body.input_size(), " and ", body.output_size());
+  if (add_bag_loop(*this, node, scope)) return;
   const bool counted = !node.input(0).empty(), conditional = !node.input(1).empty();
   int64_t trips = std::numeric_limits<int64_t>::max();
   bool goes_on = true;

@@ -432,6 +432,18 @@ class Looped(nn.Module):
         return self.fc(recurrence(x, self.a, self.b, 5))
 
 
+class Bags(nn.Module):
+    """The mean and the largest of the embeddings of each row of tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.mean, self.most = nn.EmbeddingBag(30, 8, mode="mean"), nn.EmbeddingBag(30, 6, mode="max")
+        self.fc = nn.Linear(14, 5)
+
+    def forward(self, x):
+        return self.fc(torch.cat([self.mean(x), self.most(x)], 1))
+
+
 def classify(*shape):
     return torch.rand(BATCH, *shape) * 2 - 1, torch.randint(0, 5, (BATCH,))
 
@@ -480,6 +492,7 @@ NETWORKS = {
         lambda: (torch.randint(0, 20, (BATCH, 7)), torch.randint(0, 20, (BATCH, 7))), 14),
     "elman": (Elman, lambda: measured_sequences(6), 15),
     "looped": (Looped, lambda: classify(6), 14),
+    "bags": (Bags, lambda: (torch.randint(0, 30, (BATCH, 7)), torch.randint(0, 5, (BATCH,))), 12),
 }
 
 
