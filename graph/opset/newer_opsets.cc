@@ -38,19 +38,21 @@ constexpr Change kChanges[] = {
     {18, write_mish, "Mish"},                         // new
     {18, group_norm_by_group, "GroupNormalization"},  // new; scale and bias of each group
     {18, kOnlyTypes, "ScatterElements ScatterND"},    // and reductions max and min
-    {19, average_dilated, "AveragePool"},             // dilations
-    {19, pad_around, "Pad"},                          // mode wrap
-    {19, resize_half_pixel_symmetric, "Resize"},      // mode half_pixel_symmetric
-    {19, forget_float8_options, "Cast CastLike"},     // saturate
-    {19, kOnlyTypes, "Constant Equal Identity Reshape Shape Size"},
+    {18, kOnlyTypes, "OptionalGetElement OptionalHasElement"},  // and no operand, or a tensor
+    {19, average_dilated, "AveragePool"},                       // dilations
+    {19, pad_around, "Pad"},                                    // mode wrap
+    {19, resize_half_pixel_symmetric, "Resize"},                // mode half_pixel_symmetric
+    {19, forget_float8_options, "Cast CastLike"},               // saturate
+    {19, kOnlyTypes, "Constant Equal Identity Reshape Scan Shape Size"},
     {20, sample_any_rank, "GridSample"},                      // other names of modes
     {20, write_gelu, "Gelu"},                                 // new
     {20, reduce_booleans_as_numbers, "ReduceMax ReduceMin"},  // booleans
+    {20, range_of_scalars, "Range"},  // vectors of one, in AffineGrid's body
     {20, kOnlyTypes, "ConstantOfShape IsInf IsNaN"},
     {21, group_norm_by_channel, "GroupNormalization"},  // scale and bias of each channel
     {21, kOnlyTypes,
-     "Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Shape Size Squeeze "
-     "Transpose Unsqueeze"},
+     "Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape Size "
+     "Squeeze Transpose Unsqueeze"},
     {22, kOnlyTypes,
      "Acos Acosh Asin Asinh Atan Atanh AveragePool Bernoulli Conv ConvTranspose Cos Cosh Dropout "
      "Elu EyeLike GRU GlobalAveragePool GlobalMaxPool GridSample HardSigmoid HardSwish "
@@ -61,21 +63,24 @@ constexpr Change kChanges[] = {
     {23, write_rotary_embedding, "RotaryEmbedding"},  // new
     {23, write_attention, "Attention"},               // new
     {23, kOnlyTypes,
-     "Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Shape Size Squeeze "
-     "Transpose Unsqueeze"},
+     "Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape Size "
+     "Squeeze Transpose Unsqueeze"},
     {24, write_swish, "Swish"},                    // new
     {24, write_attention, "Attention"},            // nonpad_kv_seqlen, which is refused
     {24, forget_float8_options, "Cast CastLike"},  // round_mode
     {24, kOnlyTypes,
-     "Constant ConstantOfShape Flatten Identity Pad Reshape Shape Size Squeeze TopK Transpose "
-     "Unsqueeze"},
+     "Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape Size Squeeze TopK "
+     "Transpose Unsqueeze"},
     {25, kOnlyTypes,
-     "Attention Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Shape Size "
-     "Squeeze Transpose Unsqueeze"},
+     "Attention Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape "
+     "Size Squeeze Transpose Unsqueeze"},
     {27, forget_stash_type, "Range"},
     {28, floor_modulo, "Mod"},                      // floats with fmod 0
     {28, space_to_channels_first, "SpaceToDepth"},  // mode CRD
-    {28, kOnlyTypes, "BitShift Cast Celu DepthToSpace Einsum OneHot ReduceLogSum ReduceLogSumExp"},
+    {28, kOnlyTypes,
+     "BitShift Cast Celu DepthToSpace Einsum OneHot OptionalGetElement OptionalHasElement "
+     "ReduceLogSum "
+     "ReduceLogSumExp"},
 };
 
 using Changes = std::vector<const Change*>;

@@ -8,6 +8,10 @@
 
 #include "lockstep/graph.h"
 
+namespace onnx {
+class NodeProto;
+}
+
 namespace lockstep {
 
 inline constexpr int64_t kNewestOpset = 28;

@@ -19,6 +19,7 @@ void pad_every_axis(NewerNode& node);
 void pad_around(NewerNode& node);
 void center_crop_or_pad(NewerNode& node);
 void space_to_channels_first(NewerNode& node);
+void range_of_scalars(NewerNode& node);
 
 // resize.cc
 void resize_every_axis(NewerNode& node);

@@ -129,4 +129,17 @@ void center_crop_or_pad(NewerNode& node) {
   node.become("Pad", {x, node.vector(pads)});
 }
 
+// ONNX's inference requires scalars, but other engines accept vectors of one element.
+void range_of_scalars(NewerNode& node) {
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Value operand = node.input(i);
+    if (!operand) return;
+    const TensorType& type = node.graph().type(operand);
+    const bool scalar = !type.ranked || type.shape.empty();
+    operands.push_back(scalar ? operand : node.add("Reshape", {operand, node.vector({})}));
+  }
+  node.set_inputs(operands);
+}
+
 }  // namespace lockstep
