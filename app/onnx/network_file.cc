@@ -3,9 +3,11 @@
 
 #include <iostream>
 #include <set>
+#include <vector>
 
 #include "graph/load.h"
 #include "graph/passes/fold.h"
+#include "graph/passes/retype.h"
 #include "lockstep/operators.h"
 #include "runtime/plan/fold.h"
 
@@ -15,16 +17,27 @@ LoadedModel read_model(const std::string& path) {
   return load_model(all_ops(), path, {.folder = folder_for(all_kernels())});
 }
 
-LoadedModel load_network(const std::string& path) {
+LoadedModel load_network(const std::string& path, std::map<std::string, TensorType>* declared) {
   LoadedModel file = read_model(path);
   const bool has_step = file.model.step.node_count() > 0;
   check(!has_step || !file.model.updates.empty(), path,
         ": contains the forward pass of a training step, without gradients and updates, not a "
         "network; give the network's own file, or run this one in a Session (docs/from_cpp.md)");
   check(!has_step, path, ": contains a training step, not a network");
+  const Graph& graph = file.model.inference;
+  for (Value input : graph.inputs())
+    if (declared) declared->emplace(graph.name(input), graph.type(input));
+  std::vector<std::string> warnings;
+  if (!file.warning.empty()) warnings.push_back(file.warning);
+  if (const auto type = only_wide_or_short_type(file)) {
+    file.model.inference = in_float32(graph, *type);
+    warnings.push_back(join("is a network in ", *type,
+                            "; it is read as float32, in which parameters are trained"));
+  }
   static std::set<std::string> told;
-  if (!file.warning.empty() && told.insert(path).second)
-    std::cerr << "warning: " << path << " " << file.warning << "\n";
+  if (!warnings.empty() && told.insert(path).second)
+    for (const std::string& warning : warnings)
+      std::cerr << "warning: " << path << " " << warning << "\n";
   return file;
 }
 

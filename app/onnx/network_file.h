@@ -14,8 +14,11 @@ namespace lockstep {
 LoadedModel read_model(const std::string& path);
 
 // Loads a network for training. Throws if the file holds a training step instead. Warns, once for
-// each file, if its exporter removed parts that training needs.
-LoadedModel load_network(const std::string& path);
+// each file, if its exporter removed parts that training needs, and if the network is wholly in
+// float64 or bfloat16: it is read as float32, in which parameters are trained. `declared` receives
+// the inputs' types in the file.
+LoadedModel load_network(const std::string& path,
+                         std::map<std::string, TensorType>* declared = nullptr);
 
 // Specialises the network to these input types; other inputs keep their declared types. Folds
 // constants, except values that depend on float initializers, which may become parameters.

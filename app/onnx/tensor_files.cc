@@ -6,6 +6,7 @@
 
 #include "data/npy.h"
 #include "graph/file.h"
+#include "graph/passes/retype.h"
 #include "lockstep/model_files.h"
 
 namespace lockstep {
@@ -19,19 +20,20 @@ std::string file_name(const std::string& name) {
   return escaped;
 }
 
-void check_type(const Graph& graph, Value input, const Literal& value, const fs::path& file) {
-  const TensorType& wanted = graph.type(input);
+void check_type(const std::string& name, const TensorType& wanted, const Literal& value,
+                const fs::path& file) {
   bool fits = value.dtype() == wanted.dtype &&
               (!wanted.ranked || wanted.shape.size() == value.dims().size());
   for (std::size_t i = 0; fits && wanted.ranked && i < wanted.shape.size(); ++i)
     fits = !wanted.shape[i].known() || wanted.shape[i].size() == value.dims()[i];
-  check(fits, file.string(), ": input '", graph.name(input), "' is ", wanted,
-        ", but the file contains ", value.type());
+  check(fits, file.string(), ": input '", name, "' is ", wanted, ", but the file contains ",
+        value.type());
 }
 
 }  // namespace
 
-std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder) {
+std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder,
+                                           const std::map<std::string, TensorType>& declared) {
   check(fs::is_directory(folder), "'", folder, "' is not a folder");
   std::map<std::string, Literal> values;
   std::set<std::string> used;
@@ -50,8 +52,10 @@ std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string
       if (!fs::exists(file)) continue;
       Literal value =
           file.extension() == ".npy" ? read_npy(file.string()) : load_tensor(file.string());
-      check_type(graph, input, value, file);
-      values.emplace(name, std::move(value));
+      const auto other = declared.find(name);
+      check_type(name, other == declared.end() ? graph.type(input) : other->second, value, file);
+      const bool rounded = value.dtype() != graph.dtype(input);
+      values.emplace(name, rounded ? in_float32(value) : std::move(value));
       used.insert(candidate);
       found = true;
       break;

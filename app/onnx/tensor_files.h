@@ -12,7 +12,10 @@
 namespace lockstep {
 
 // Reads every input of `graph`. Throws naming tensors that are missing, unused or of another type.
-std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder);
+// An input in `declared` has that type in its file; if the graph's is float32, the values are
+// rounded.
+std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder,
+                                           const std::map<std::string, TensorType>& declared = {});
 
 // Writes NAME.npy, making the folder if needed.
 void write_tensor(const std::string& folder, const std::string& name, const Literal& value);

@@ -221,29 +221,70 @@ TEST_F(OnnxCommand, RefusesByName) {
   expect_refused(step({"--loss", "loss", "--seed", "-1"}), {"--seed", "-1", "not in range 0"});
 }
 
-TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
-  for (DType type : {DType::float64, DType::float16, DType::bfloat16}) {
-    Graph graph(all_ops(), "net");
-    Value x = graph.input("x", {type, {"N", 2}});
-    Value w = graph.constant("w", Literal(type, {2, 1}));
-    Value b = graph.constant("b", Literal(type, {1}));
-    graph.output(
-        reduce_mean(graph, add(graph, matmul(graph, x, w, "product"), b, "y"), {}, false, "loss"));
-    TrainingModel model(all_ops());
-    model.inference = std::move(graph);
-    save_model(model, folder / "net.onnx");
-    const std::string said =
-        join("'loss' depends on no float32 initializer, but there are others: 2 of ", type,
-             "; parameters are trained in float32: export the network in "
-             "float32 (PyTorch: model.float())");
-    if (type != DType::bfloat16) {  // NumPy has no bfloat16
-      write_npy(folder / "in/x.npy", Literal(type, {4, 2}));
-      expect_refused(step({"--loss", "loss"}), {said});
+// y = x w + b in one type, loss = mean(y * y * scale); `scale` may have another type.
+void save_typed_net(const std::string& path, DType type, DType of_scale) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {type, {"N", 2}});
+  const Value w = graph.constant("w", Literal::rounded<double>(type, {{0.5, -1}}, {2, 1}));
+  const Value b = graph.constant("b", Literal::rounded_scalar(type, 0.25));
+  const Value scale = graph.constant("scale", Literal::rounded_scalar(of_scale, 1.5));
+  const Value y = add(graph, matmul(graph, x, w, "product"), b, "y");
+  const Value scaled = mul(graph, mul(graph, y, y, "square"), cast(graph, scale, type), "scaled");
+  graph.output(reduce_mean(graph, scaled, {}, false, "loss"));
+  TrainingModel model(all_ops());
+  model.inference = std::move(graph);
+  save_model(model, path);
+}
+
+TEST_F(OnnxCommand, ANetworkInFloat64IsTrainedInFloat32) {
+  save_typed_net(folder / "net.onnx", DType::float32, DType::float32);
+  ASSERT_EQ(step({"--loss", "loss"}).exit_code, 0);
+  const std::vector<float> loss = output("loss"), dw = output("w_grad"), w = output("w");
+  save_typed_net(folder / "net.onnx", DType::float64, DType::float64);
+  write_npy(folder / "in/x.npy",
+            Literal::rounded<double>(DType::float64, {{1, 2, 3, 4, -1, 0, 2, 2}}, {4, 2}));
+  for (const char* devices : {"cpu", "cpu*2"}) {
+    const Outcome outcome = step({"--loss", "loss", "--devices", devices});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("net.onnx is a network in float64; it is read as float32"),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_FLOAT_EQ(output("loss")[0], loss[0]);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_FLOAT_EQ(output("w_grad")[i], dw[i]);
+      EXPECT_FLOAT_EQ(output("w")[i], w[i]);
     }
-    expect_refused(
-        run_lockstep({"build", folder / "net.onnx", "--loss", "loss", "-o", folder / "out"}),
-        {said});
   }
+  // The file's inputs keep their type.
+  write_npy(folder / "in/x.npy", floats({1, 2, 3, 4, -1, 0, 2, 2}, {4, 2}));
+  fs::remove_all(folder / "out");
+  expect_refused(step({"--loss", "loss"}), {"input 'x' is float64", "the file contains float32"});
+}
+
+TEST_F(OnnxCommand, ANetworkInBfloat16IsTrainedInFloat32) {
+  save_typed_net(folder / "net.onnx", DType::bfloat16, DType::bfloat16);
+  const Outcome built =
+      run_lockstep({"build", folder / "net.onnx", "--loss", "loss", "-o", folder / "step.onnx"});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  EXPECT_NE(built.err.find("net.onnx is a network in bfloat16; it is read as float32"),
+            std::string::npos)
+      << built.err;
+  const LoadedModel made = load_model(all_ops(), folder / "step.onnx");
+  EXPECT_EQ(made.model.gradients.size(), 3u);
+}
+
+TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
+  const auto said = [](const std::string& counts) {
+    return join("'loss' depends on no float32 initializer, but there are others: ", counts,
+                "; parameters are trained in float32: export the network in "
+                "float32 (PyTorch: model.float())");
+  };
+  save_typed_net(folder / "net.onnx", DType::float16, DType::float16);
+  write_npy(folder / "in/x.npy", Literal(DType::float16, {4, 2}));
+  expect_refused(step({"--loss", "loss"}), {said("3 of float16")});
+  save_typed_net(folder / "net.onnx", DType::float64, DType::float16);
+  write_npy(folder / "in/x.npy", Literal(DType::float64, {4, 2}));
+  expect_refused(step({"--loss", "loss"}), {said("1 of float16, 2 of float64")});
 }
 
 TEST_F(OnnxCommand, FrozenParametersAreNotTakenForOtherTypes) {

@@ -162,8 +162,9 @@ TrainingModel step_for(const StepOptions& options, const std::shared_ptr<const L
 int run_step(const StepOptions& options) {
   check(!options.loss.empty(), "--loss is empty; name the value to minimise");
   check_numbers(options);
-  LoadedModel network = load_network(options.model);
-  const Literals inputs = read_inputs(network.model.inference, options.inputs);
+  std::map<std::string, TensorType> declared;
+  LoadedModel network = load_network(options.model, &declared);
+  const Literals inputs = read_inputs(network.model.inference, options.inputs, declared);
   const std::vector<Device> devices = parse_devices(options.devices);
   const auto types =
       types_of_shares(network.model.inference, inputs, static_cast<int>(devices.size()));
