@@ -101,8 +101,11 @@ class Copy {
       values_[node.outputs()[0].id] = of(kept->second);
       return;
     }
-    if (is_batch_norm(node) && (options_.train_batch_norm || read_batch_norm(node).training))
+    if (is_batch_norm(node) && has_statistics(node) &&
+        (options_.train_batch_norm || read_batch_norm(node).training))
       return copy_batch_norm(node);
+    if (is_batch_norm(node) && read_batch_norm(node).training && net_.training())
+      return copy_standardisation(node);
     std::vector<Value> inputs;
     for (Value input : node.inputs()) inputs.push_back(of(input));
     if (is_recurrent(node) && net_.training()) return copy_recurrent(node, inputs);
@@ -110,6 +113,27 @@ class Copy {
     Node copied = net_.graph.copy(node, inputs);
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (node.outputs()[i]) values_[node.outputs()[i].id] = copied.outputs()[i];
+  }
+
+  // True if mean and variance are running statistics. Networks also standardise weights by batch
+  // normalisation, with statistics that are computed in each step.
+  bool has_statistics(const Node& node) const {
+    return from_.literal(node.inputs()[3]) && from_.literal(node.inputs()[4]);
+  }
+
+  // Copies a batch normalisation in training mode that has no state.
+  void copy_standardisation(const Node& node) {
+    const auto inputs = node.inputs();
+    const OriginScope origin(net_.graph, node.where());
+    // The result does not depend on the statistics that are given.
+    auto given = [&](Value value) { return stop_gradient(net_.graph, of(value)); };
+    const BatchNormResults results = batch_norm_train(
+        net_.graph,
+        {of(inputs[0]), of(inputs[1]), of(inputs[2]), given(inputs[3]), given(inputs[4])},
+        read_batch_norm(node), from_.name(node.outputs()[0]));
+    const Value made[] = {results.y, results.mean, results.variance};
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) values_[node.outputs()[i].id] = made[i];
   }
 
   // A running statistic. Throws if two nodes use the statistic, because both would update it.

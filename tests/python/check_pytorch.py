@@ -420,6 +420,24 @@ def recurrence(x, a, b, steps: int):
     return h + torch.stack(seen, 0).sum(0)
 
 
+class Standardised(nn.Module):
+    """Convolutions whose weights are standardised by a batch norm, as in NFNets, and a usual batch norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1)
+        self.gain, self.bn, self.fc = nn.Parameter(torch.rand(8) + 0.5), nn.BatchNorm2d(8), nn.Linear(8, 5)
+
+    def standard(self, conv, x):
+        w = conv.weight
+        w = F.batch_norm(w.reshape(1, 8, -1), None, None, weight=self.gain, training=True, momentum=0.0)
+        return F.conv2d(x, w.reshape_as(conv.weight), conv.bias, padding=1)
+
+    def forward(self, x):
+        x = F.silu(self.bn(self.standard(self.a, x)))
+        return self.fc(F.silu(self.standard(self.b, x)).mean((2, 3)))
+
+
 class Looped(nn.Module):
     """A scripted loop over steps."""
 
@@ -491,6 +509,7 @@ NETWORKS = {
         GruLanguageModel,
         lambda: (torch.randint(0, 20, (BATCH, 7)), torch.randint(0, 20, (BATCH, 7))), 14),
     "elman": (Elman, lambda: measured_sequences(6), 15),
+    "standardised": (Standardised, lambda: classify(3, 8, 8), 15),
     "looped": (Looped, lambda: classify(6), 14),
     "bags": (Bags, lambda: (torch.randint(0, 30, (BATCH, 7)), torch.randint(0, 5, (BATCH,))), 12),
 }
