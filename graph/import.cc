@@ -92,9 +92,7 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
   for (const auto& input : proto.input()) {
     if (!given.insert(input.name()).second) continue;
     supported(input.type().has_tensor_type(), "input '", input.name(), "' is not a tensor");
-    const auto other = options.input_types.find(input.name());
-    graph.input(input.name(),
-                other == options.input_types.end() ? from_proto(input.type()) : other->second);
+    graph.input(input.name(), from_proto(input.type()));
   }
   FlowImporter importer(graph, options);
   FlowImporter::Scope scope;

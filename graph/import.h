@@ -2,7 +2,6 @@
 // GraphProto -> Graph. For load.cc.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,7 +27,6 @@ struct ImportOptions {
   int64_t opset = kOpset;                       // the opset of the nodes
   Folder folder = {};                           // computes conditions; see flow/conditions.h
   std::vector<std::string>* inner = nullptr;    // receives the names of subgraphs' initializers
-  std::map<std::string, TensorType> input_types = {};  // replace the declared types
 };
 
 // Nodes may come in any order; a cycle is an error that names its nodes. Nodes are moved into the

@@ -81,10 +81,10 @@ std::vector<std::string> external_files(const std::string& path) {
 }
 
 LoadedModel load_model(const OpSet& ops, const std::string& path) {
-  return load_model(ops, path, LoadOptions{});
+  return load_model(ops, path, Folder{});
 }
 
-LoadedModel load_model(const OpSet& ops, const std::string& path, const LoadOptions& known) {
+LoadedModel load_model(const OpSet& ops, const std::string& path, const Folder& folder) {
   onnx::ModelProto proto = parsed_model(path);
   LoadedModel loaded{TrainingModel(ops)};
   try {
@@ -99,8 +99,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path, const LoadOpti
     for (const std::string& name : loaded.model.state_values()) states.insert(name);
     ImportOptions options{
         ops, place, states, loaded.initialised ? &loaded.values : nullptr, {}, opset_of(proto)};
-    options.folder = known.folder;
-    options.input_types = known.input_types;
+    options.folder = folder;
     std::vector<std::string> inner;
     options.inner = &inner;
     loaded.model.inference = import_graph(*proto.mutable_graph(), "inference", options);

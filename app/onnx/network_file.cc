@@ -14,7 +14,7 @@
 namespace lockstep {
 
 LoadedModel read_model(const std::string& path) {
-  return load_model(all_ops(), path, {.folder = folder_for(all_kernels())});
+  return load_model(all_ops(), path, folder_for(all_kernels()));
 }
 
 LoadedModel load_network(const std::string& path, std::map<std::string, TensorType>* declared) {

@@ -35,7 +35,7 @@ class BagBody {
   // One element stays one element. A row of a table may get another axis.
   BagItem reshaped(const std::string& type, const std::vector<BagItem>& in);
   BagItem reduced(const onnx::NodeProto& node, const std::vector<BagItem>& in);
-  // A cast of a constant by CastLike stays a constant, whatever gives the type.
+  // A cast of a constant by CastLike stays a constant.
   BagItem cast(const BagItem& x, DType type);
   BagItem elementwise(const onnx::NodeProto& node, const std::vector<BagItem>& in);
   std::optional<int64_t> offset_of(const std::string& type, const std::vector<BagItem>& in);
