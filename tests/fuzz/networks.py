@@ -113,6 +113,9 @@ def make_networks(binary, folder):
     exported = pathlib.Path(__file__).parent.parent / "exported" / "files"
     for path in sorted(exported.glob("*.onnx"), key=lambda path: path.stat().st_size)[:12]:
         seeds.append((path.name, path.read_bytes()))
+    # Branches, loops and sequences.
+    for path in sorted((exported.parent / "bags").glob("padding.*.onnx")):
+        seeds.append((path.name, path.read_bytes()))
     net = folder / "net.onnx"
     net.write_bytes(network(13))
     for name, arguments in (("step of one", ["--devices", "cpu"]),

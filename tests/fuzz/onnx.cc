@@ -47,7 +47,7 @@ Seeds own_operators() {
 
 void read_onnx(const std::string& bytes) {
   const MemoryFile file(bytes);
-  LoadedModel loaded = load_model(all_ops(), file.path());
+  LoadedModel loaded = read_model(file.path());
   accepts([&] { print_and_verify(loaded); });
   accepts([&] { plan_and_run(loaded.model); });
   accepts([&] { train_on(file.path()); });
