@@ -102,9 +102,11 @@ void FlowImporter::add(onnx::NodeProto node, Scope& scope) {
         return;
       }
   }
-  const std::vector<std::string> results(node.output().begin(), node.output().end());
+  // A result of the main graph keeps its name.
+  std::vector<std::string> results, made;
+  if (scope.outer) results.assign(node.output().begin(), node.output().end());
   localise(node, scope);
-  const std::vector<std::string> made(node.output().begin(), node.output().end());
+  if (scope.outer) made.assign(node.output().begin(), node.output().end());
   // Adds a constant now, so that inference of the next nodes can use its contents.
   if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
     graph_.constant(node.output(0), constant_of(node));
@@ -113,7 +115,6 @@ void FlowImporter::add(onnx::NodeProto node, Scope& scope) {
     adopt_newer(graph_, std::move(node), options_.opset);
   else
     adopt(graph_, std::move(node));
-  if (!scope.outer) return;
   for (std::size_t i = 0; i < results.size(); ++i)
     if (!results[i].empty()) scope.values[results[i]] = {.tensor = graph_.at(made[i])};
 }
