@@ -70,8 +70,9 @@ BagItem BagNodes::sum(const BagItem& rows, bool kept_axis) {
 // The mean of an empty bag is 0, as in PyTorch.
 BagItem BagNodes::mean(const BagItem& rows, bool kept_axis) {
   BagItem total = sum(rows, kept_axis);
-  const Value number = add("Max", {count(rows), constant(Literal::scalar(int64_t{1}))});
-  total.value = add("Div", {total.value, column(cast(number, graph_.dtype(rows.value)))});
+  const Value number =
+      add("Max", {cast(count(rows), graph_.dtype(rows.value)), scalar_like(rows.value, 1)});
+  total.value = add("Div", {total.value, column(number)});
   return total;
 }
 

@@ -35,7 +35,8 @@ bool Conditions::follow(Value value, std::vector<int>& nodes) {
   while (!stack.empty()) {
     auto& [index, next] = stack.back();
     const Node node = graph_.node(index);
-    const bool of_shape = node.type() == "Shape" && node.domain().empty();
+    const bool of_shape =
+        (node.type() == "Shape" || node.type() == "Size") && node.domain().empty();
     if (of_shape) {
       const TensorType& type = graph_.type(node.inputs()[0]);
       if (!type.ranked || !is_static(type.shape)) return false;

@@ -25,6 +25,11 @@ std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folde
     int64_t end = std::max(start, within(attributes.integer("end", rank)));
     return {{Literal::vector({dims.begin() + start, dims.begin() + end})}};
   }
+  if (node.type() == "Size" && node.domain().empty()) {
+    const TensorType& type = graph.type(node.inputs()[0]);
+    if (!type.ranked || !is_static(type.shape)) return std::nullopt;
+    return {{Literal::scalar(element_count(to_dims(type.shape)))}};
+  }
   const Op& op = *node.op();
   if (node.inputs().empty() || op.random || op.collective || op.exchange) return std::nullopt;
   for (Value input : node.inputs())
