@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/exporter.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
+#include <optional>
+#include <set>
+#include <string_view>
+
 #include "graph/onnx.h"
 #include "lockstep/error.h"
 
@@ -22,6 +28,34 @@ bool is_nameless_parameter(const onnx::TensorProto& tensor) {
          (tensor.name().starts_with("onnx::") || tensor.name().starts_with("val_"));
 }
 
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
+
+constexpr int kMetadataOfValue = 4;  // ValueInfoProto.metadata_props, younger than libonnx 1.12
+constexpr std::string_view kKind = "pkg.torch.export.graph_signature.InputSpec.kind";
+
+std::optional<InitializerKind> kind_named(const std::string& text) {
+  if (text == "PARAMETER") return InitializerKind::parameter;
+  if (text == "BUFFER") return InitializerKind::buffer;
+  if (text == "CONSTANT_TENSOR") return InitializerKind::constant;
+  return std::nullopt;
+}
+
+// Reads the message's bytes as unknown fields, which works with any libonnx.
+std::optional<InitializerKind> kind_of(const onnx::ValueInfoProto& value) {
+  UnknownFieldSet fields;
+  if (!fields.ParseFromString(value.SerializeAsString())) return std::nullopt;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const UnknownField& field = fields.field(i);
+    if (field.number() != kMetadataOfValue || field.type() != UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    onnx::StringStringEntryProto entry;
+    if (entry.ParseFromString(field.length_delimited()) && entry.key() == kKind)
+      return kind_named(entry.value());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string lost_to_optimisation(const onnx::ModelProto& proto) {
@@ -40,6 +74,17 @@ std::string lost_to_optimisation(const onnx::ModelProto& proto) {
       "network as it was written, export it after model.train() with optimize=False, or "
       "with dynamo=False, training=torch.onnx.TrainingMode.PRESERVE, "
       "do_constant_folding=False");
+}
+
+std::map<std::string, InitializerKind> kinds_of_initializers(const onnx::ModelProto& proto) {
+  std::set<std::string> initializers;
+  for (const auto& tensor : proto.graph().initializer()) initializers.insert(tensor.name());
+  std::map<std::string, InitializerKind> kinds;
+  for (const auto* values : {&proto.graph().value_info(), &proto.graph().input()})
+    for (const auto& value : *values)
+      if (initializers.contains(value.name()))
+        if (const auto kind = kind_of(value)) kinds.emplace(value.name(), *kind);
+  return kinds;
 }
 
 }  // namespace lockstep

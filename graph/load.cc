@@ -10,6 +10,7 @@
 #include "graph/external_files.h"
 #include "graph/file.h"
 #include "graph/import.h"
+#include "graph/initializer_kinds.h"
 #include "graph/limits.h"
 #include "graph/load.h"
 #include "graph/onnx.h"
@@ -92,6 +93,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path, const Folder& 
     check_known_operators(proto, ops);
     check_model(proto, ops, place);
     loaded.warning = lost_to_optimisation(proto);
+    loaded.kinds = kinds_of_initializers(proto);
     proto = at_least_our_opset(std::move(proto), place);
     check_known_operators(proto, ops);
     read_roles(proto, loaded);
@@ -109,6 +111,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path, const Folder& 
       loaded.initializers.push_back(tensor.name());
     }
     loaded.initializers.insert(loaded.initializers.end(), inner.begin(), inner.end());
+    read_kinds(loaded.model.metadata, loaded.initializers, loaded.kinds);
     if (proto.training_info_size() > 0) {
       auto& info = *proto.mutable_training_info(0);
       loaded.model.init = import_graph(*info.mutable_initialization(), "init", options);

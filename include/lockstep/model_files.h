@@ -14,12 +14,18 @@ namespace lockstep {
 
 using StateValues = std::map<std::string, Literal>;  // by full name
 
+// The kind of an initializer in the framework that exported it: trained, stored beside the
+// parameters, or written in the network's code.
+enum class InitializerKind { parameter, buffer, constant };
+
 struct LoadedModel {
   TrainingModel model;
   StateValues values = {};   // empty unless `initialised`
   bool initialised = false;  // true if the file holds the state's values, false if only shapes
   std::vector<std::string> initializers = {};  // of the inference graph, by their names in the file
   std::string warning = "";  // a warning for users who train the network; "": none
+  // By the names of initializers. Only PyTorch's newer exporter writes kinds.
+  std::map<std::string, InitializerKind> kinds = {};
 };
 
 struct SaveOptions {
