@@ -17,9 +17,7 @@ struct ModelRequest {
   // KEY VALUE .., in the form of read_words(): all keys for a CONFIG.yaml, the step's keys for a
   // model's name or a network with a loss, the run's keys for a file with a step.
   std::vector<std::string> settings = {};
-  std::string loss = "";  // for a network in FILE.onnx: the value to minimise
-  bool train_batch_norm =
-      false;                  // for a network in FILE.onnx: also trains nodes with training_mode 0
+  std::string loss = "";      // for a network in FILE.onnx: the value to minimise
   bool forward_only = false;  // builds only the forward pass of a step
   int64_t batch = 0;          // images per replica; 0: from the configuration, or 32
 };
@@ -28,12 +26,17 @@ struct SourcedModel : LoadedModel {
   // `devices` is empty for a file if the user named no devices. Without a configuration `threads`
   // is 1 by default.
   RunSettings run;
-  BatchShares shares;        // of the step's batch
-  std::string network = "";  // the name of a model of models.h; empty for other sources
+  BatchShares shares;                   // of the step's batch
+  std::string network = "";             // the name of a model of models.h; empty for other sources
+  std::vector<std::string> notes = {};  // about the parameters of a network in an ONNX file
 };
 
 // A model built here is not initialised.
 SourcedModel model_from(const ModelRequest& request);
+
+// A table of the initializers of a network in FILE.onnx: which are trained for request.loss, or
+// for the only output of floats, and why.
+std::string initializers_of(const ModelRequest& request);
 
 // Every key of a CONFIG.yaml with its value and the value's origin, as YAML. Builds no model.
 std::string configuration_of(const ModelRequest& request);

@@ -48,8 +48,6 @@ void add_build(CLI::App& app, Command& chosen) {
       ->required();
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--loss", options->model.loss, "FILE.onnx: name of the value to minimise");
-  command->add_flag("--train-batch-norm", options->model.train_batch_norm,
-                    "FILE.onnx: train batch norms even where the file says training_mode 0");
   command->add_flag("--forward-only", options->model.forward_only,
                     "the forward pass alone: losses and metrics, no gradients, no updates; a "
                     "FILE.onnx needs no --loss");
@@ -63,7 +61,8 @@ void add_build(CLI::App& app, Command& chosen) {
       "          lockstep build resnet50 --forward-only --devices 'cpu*2' -o forward.onnx\n"
       "The machine need not have the devices. KEY VALUE pairs are keys of a CONFIG.yaml\n"
       "(lockstep keys). With a model's name or FILE.onnx, only keys of the run and of the step\n"
-      "are allowed, such as TRAIN.MICRO_BATCHES 2.");
+      "are allowed, such as TRAIN.MICRO_BATCHES 2; FILE.onnx also allows MODEL.TRAIN and\n"
+      "MODEL.TRAIN_BATCH_NORM.");
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {
@@ -79,6 +78,7 @@ void add_build(CLI::App& app, Command& chosen) {
       save_model(model, options->output);
       if (const std::string unused = unused_auxiliaries_note(model); !unused.empty())
         std::cerr << "lockstep: " << unused << "\n";
+      for (const std::string& note : source.notes) std::cout << note << "\n";
       std::cout << options->output << ": " << model.replicas
                 << (model.replicas == 1 ? " replica, " : " replicas, ") << model.step.node_count()
                 << " nodes per step, " << model.states.size() << " state tensors per replica\n";

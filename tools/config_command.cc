@@ -7,6 +7,7 @@
 
 #include "app/config/read.h"
 #include "app/task_kind.h"
+#include "graph/listed.h"
 #include "graph/printable.h"
 #include "lockstep/processes.h"
 
@@ -36,12 +37,37 @@ ConfigKeys keys_with_flags() {
 KeyWords::KeyWords(CLI::App& command) : command_(command) {
   command.allow_extras();
   for (const ConfigKey& key : keys_with_flags()) {
-    Flag& flag =
-        flags_.emplace_back(Flag{key.facts.flag, "", std::holds_alternative<bool*>(key.target)});
-    flag.option =
-        flag.is_switch ? command.add_flag(flag.name) : command.add_option(flag.name, flag.value);
+    Flag& flag = flags_.emplace_back(
+        Flag{.name = key.facts.flag,
+             .is_switch = std::holds_alternative<bool*>(key.target),
+             .is_list = std::holds_alternative<std::vector<std::string>*>(key.target),
+             .alone = key.facts.flag_alone});
+    if (flag.is_switch)
+      flag.option = command.add_flag(flag.name);
+    else if (!flag.alone.empty())
+      flag.option = command.add_flag(join(flag.name, "{", flag.alone, "}"), flag.items);
+    else if (flag.is_list)
+      flag.option = command.add_option(flag.name, flag.items)->allow_extra_args(false);
+    else
+      flag.option = command.add_option(flag.name, flag.value);
     flag.option->description(key.meaning);
   }
+}
+
+// The value as a word of a command line. A list has YAML's form, unless its only item has brackets.
+std::string KeyWords::Flag::text() const {
+  if (is_switch) return option->as<bool>() ? "true" : "false";
+  if (!alone.empty()) return listed(items, ",");
+  if (!is_list) return value;
+  if (items.size() == 1 && items[0].starts_with('[')) return items[0];
+  std::vector<std::string> texts;
+  for (const std::string& item : items) {
+    std::string text = "\"";
+    for (char letter : item)
+      text += letter == '"' || letter == '\\' ? std::string{'\\', letter} : std::string(1, letter);
+    texts.push_back(text + "\"");
+  }
+  return "[" + listed(texts) + "]";
 }
 
 std::vector<std::string> KeyWords::words() const {
@@ -61,11 +87,10 @@ void KeyWords::add_flags(std::vector<std::string>& words) const {
   std::vector<std::string> given;
   for (const Flag& flag : flags_) {
     if (flag.option->count() == 0) continue;
-    const std::string value =
-        flag.is_switch ? (flag.option->as<bool>() ? "true" : "false") : flag.value;
-    check(flag.is_switch || !command_.get_option_no_throw(value), flag.name, " has no value; '",
-          value, "' is an option");
-    given.insert(given.end(), {flag.name, value});
+    for (const std::string& value : flag.is_list ? flag.items : std::vector{flag.value})
+      check(!command_.get_option_no_throw(value), flag.name, " has no value; '", value,
+            "' is an option");
+    given.insert(given.end(), {flag.name, flag.text()});
   }
   check(words.size() % 2 == 0, "'", words.empty() ? "" : words.back(),
         "' has no value; words after the first come in pairs KEY VALUE");

@@ -32,9 +32,14 @@ class KeyWords {
 
  private:
   struct Flag {
-    std::string name, value;
-    bool is_switch = false;  // may stand without a value
+    std::string name, value = {};
+    std::vector<std::string> items = {};  // of a list, or of a flag that may stand alone
+    bool is_switch = false;               // may stand without a value
+    bool is_list = false;                 // may be repeated, with one item each
+    std::string alone = {};               // the value without a value
     CLI::Option* option = nullptr;
+
+    std::string text() const;
   };
   const CLI::App& command_;
   std::deque<Flag> flags_;  // options refer to them

@@ -51,7 +51,7 @@ void add_inspect(CLI::App& app, Command& chosen) {
   struct Options {
     ModelRequest model;
     std::string format = "summary";
-    bool where = false;
+    bool where = false, parameters = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -67,8 +67,15 @@ void add_inspect(CLI::App& app, Command& chosen) {
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_flag("--where", options->where,
                     "with --format text: print the line of code that added each node");
+  command->add_flag("--parameters", options->parameters,
+                    "FILE.onnx with a network: list its initializers, which of them are trained, "
+                    "and why");
+  command->add_option("--loss", options->model.loss,
+                      "with --parameters: name of the value to minimise; without it the only "
+                      "output of floats");
   command->footer(
       "Example:  lockstep inspect step.onnx --format order\n"
+      "          lockstep inspect net.onnx --parameters --freeze 'backbone.*'\n"
       "          lockstep inspect configs/lenet_digits.yaml PACKING ready:1M:25M --format buckets\n"
       "KEY VALUE pairs are keys of a CONFIG.yaml (lockstep keys).");
   command->callback([options, settings, &chosen] {
@@ -76,6 +83,13 @@ void add_inspect(CLI::App& app, Command& chosen) {
     chosen = [options] {
       check(!options->where || options->format == "text", "--where is only for --format text, not ",
             options->format);
+      check(options->model.loss.empty() || options->parameters, "--loss is only for --parameters");
+      if (options->parameters) {
+        check(options->format == "summary", "--parameters has no --format, not even ",
+              options->format);
+        std::cout << initializers_of(options->model);
+        return 0;
+      }
       if (options->format == "config") {
         std::cout << configuration_of(options->model);
         return 0;

@@ -10,6 +10,7 @@
 
 #include "app/config/files.h"
 #include "app/config/key.h"
+#include "app/config/trained_keys.h"
 #include "app/train/settings.h"
 
 namespace lockstep {
@@ -24,7 +25,7 @@ struct ClassificationConfig : TrainSettings {
   bool zero_init_gamma = true;
 
   std::string onnx;
-  bool train_batch_norm = false;
+  TrainedKeys trained;
   bool new_classifier = false;
   std::string weights;
 

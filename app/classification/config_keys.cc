@@ -32,10 +32,6 @@ ConfigKeys keys_of_network(ClassificationConfig& c) {
            {.remembered = true}},
           {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
            "replace the last layer by a new one with MODEL.NUM_CLASSES outputs"},
-          {"MODEL.TRAIN_BATCH_NORM",
-           &c.train_batch_norm,
-           "MODEL.ONNX: train batch norms even where the file says training_mode 0",
-           {.remembered = true}},
           {"MODEL.WEIGHTS",
            &c.weights,
            "safetensors file to start from; tensors are matched by name",
@@ -132,8 +128,8 @@ ConfigKeys keys_of_loop(ClassificationConfig& c) {
 
 ConfigKeys keys_of(ClassificationConfig& c) {
   return joined({run_keys(c, "the initial weights, the order of data and random draws"),
-                 keys_of(c.run), keys_of_network(c), keys_of_data(c), keys_of_loop(c), loop_keys(c),
-                 solver_keys(c), keys_of(c.step)});
+                 keys_of(c.run), keys_of_network(c), keys_of(c.trained), keys_of_data(c),
+                 keys_of_loop(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

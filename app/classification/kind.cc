@@ -40,10 +40,12 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
   ClassificationConfig config = Read::config(request);
   choose_passes(wish, config.step);
   if (wish.batch > 0) config.batch_size = wish.batch * config.replicas();
-  return {{build_configured_model(config)},
+  std::vector<std::string> notes;
+  return {{build_configured_model(config, 1, &notes)},
           config.run,
           shares_of(config, config.replicas()),
-          config.onnx.empty() ? config.model : ""};
+          config.onnx.empty() ? config.model : "",
+          notes};
 }
 
 std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {

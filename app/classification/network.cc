@@ -4,10 +4,14 @@
 #include <iostream>
 #include <set>
 
+#include "app/onnx/initializer_notes.h"
 #include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
 #include "builders/net/regularisers.h"
 #include "builders/net/soft_labels.h"
+#include "builders/net/trained_initializers.h"
+#include "graph/initializer_kinds.h"
+#include "graph/printable.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
 #include "lockstep/losses.h"
@@ -23,6 +27,9 @@ Preparation image_of(const ClassificationConfig& config) {
 }
 
 ModelFn named_model(const ClassificationConfig& config) {
+  check(config.trained.train.empty(), Key{"MODEL.TRAIN"},
+        " chooses among the initializers of a network in MODEL.ONNX; ", config.model,
+        " is built in, and MODEL.FREEZE alone chooses among its parameters");
   const Preparation image = image_of(config);
   const std::optional bytes = config.bytes ? std::optional(byte_scale_of(image)) : std::nullopt;
   return model_named(config.model, {.image = {image.channels, image.height, image.width},
@@ -68,15 +75,18 @@ TensorType data_type(const Graph& graph, const std::string& path, const Preparat
 }
 
 void renew_classifier(const Classifier& classifier, const LoadedModel& file, int64_t classes,
-                      ImportedOptions& options) {
+                      const InitializerChoices& choices, ImportedOptions& options) {
   const Graph& graph = file.model.inference;
   Dims dims = graph.literal(graph.at(classifier.weight))->dims();
   dims[classifier.class_axis] = classes;
   options.renewed[classifier.weight] = {dims, gaussian(0.01F)};
   if (!classifier.bias.empty()) options.renewed[classifier.bias] = {{classes}, constant(0)};
-  for (const auto& [name, unused] : options.renewed)
-    check(options.trainable.count(name), "MODEL.NEW_CLASSIFIER: '", name,
-          "' is frozen or not a float initializer");
+  for (const auto& [name, unused] : options.renewed) {
+    const InitializerChoice* choice = choices.find(name);
+    check(options.trainable.count(name), "MODEL.NEW_CLASSIFIER: '", printable(name),
+          "' is a weight of the last layer, but stays constant: ",
+          choice ? choice->reason() : "no initializer of the file");
+  }
 }
 
 // Tells once that predictions draw random numbers.
@@ -92,7 +102,14 @@ void tell_of_draws(const Graph& graph, const std::string& path) {
   std::cerr << (nodes.size() > 5 ? ", ..\n" : "\n");
 }
 
-ModelFn brought_model(const ClassificationConfig& config) {
+// The network of MODEL.ONNX.
+struct BroughtModel {
+  ModelFn model;
+  InitializerKinds kinds;
+  std::vector<std::string> notes;
+};
+
+BroughtModel brought_model(const ClassificationConfig& config) {
   LoadedModel network = load_network(config.onnx);
   const Preparation preparation = image_of(config);
   const TensorType images =
@@ -103,22 +120,26 @@ ModelFn brought_model(const ClassificationConfig& config) {
   const std::string scores = scores_of(graph, config.onnx);
   tell_of_draws(graph, config.onnx);
   ImportedOptions options;
-  options.train_batch_norm = config.train_batch_norm;
+  options.train_batch_norm = config.trained.batch_norms;
   if (config.bytes && images.dtype == DType::float32)
     options.bytes[data] = byte_scale_of(preparation);
-  const auto trainable = config.new_classifier ? trainable_initializers : check_some_trainable;
-  options.trainable = trainable(*file, scores, config.step.options.frozen);
+  const auto choose = config.new_classifier ? choose_initializers : choose_some_initializers;
+  const InitializerChoices choices =
+      choose(*file, scores,
+             {config.step.options.frozen, config.trained.train, config.trained.batch_norms});
+  options.trainable = choices.trained();
   if (config.new_classifier) {
-    renew_classifier(find_classifier(*file, scores), *file, config.classes, options);
+    renew_classifier(find_classifier(*file, scores), *file, config.classes, choices, options);
   } else {
     const Dim& classes = graph.shape(graph.at(scores))[1];
     check(!classes.known() || classes.size() == config.classes, config.onnx, ": has ",
           classes.size(), " classes, but MODEL.NUM_CLASSES is ", config.classes,
           "; MODEL.NEW_CLASSIFIER true makes a new last layer");
   }
-  return [file, scores, options](Net& net) {
-    classify(net, add_imported(net, *file, options)(scores));
-  };
+  return {[file, scores, options](Net& net) {
+            classify(net, add_imported(net, *file, options)(scores));
+          },
+          file->kinds, notes_on(*file, choices)};
 }
 
 }  // namespace
@@ -174,17 +195,24 @@ BatchShares shares_of(const ClassificationConfig& config, int64_t replicas) {
   return {config.batch_size, replicas, config.step.options.micro_batches};
 }
 
-TrainingModel build_configured_model(const ClassificationConfig& config, int processes) {
+TrainingModel build_configured_model(const ClassificationConfig& config, int processes,
+                                     std::vector<std::string>* notes) {
   DataParallelOptions options = options_of(config.step, config.run, processes);
   options.weighted = !shares_of(config, options.replicas).equal();
   options.share = config.batch_size / options.replicas;
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   const SoftLabels soft{.smoothing = static_cast<float>(config.label_smoothing),
                         .mixed = config.mixup > 0};
-  const bool is_brought = !config.onnx.empty();
-  const ModelFn model = is_brought ? brought_model(config) : named_model(config);
-  if (is_brought) options.frozen.clear();  // frozen initializers are not parameters
-  return build_data_parallel_model(all_ops(), with_soft_labels(model, soft), optimizer, options);
+  if (config.onnx.empty())
+    return build_data_parallel_model(all_ops(), with_soft_labels(named_model(config), soft),
+                                     optimizer, options);
+  options.frozen.clear();  // frozen initializers are not parameters
+  const BroughtModel brought = brought_model(config);
+  if (notes) *notes = brought.notes;
+  TrainingModel model = build_data_parallel_model(
+      all_ops(), with_soft_labels(brought.model, soft), optimizer, options);
+  write_kinds(brought.kinds, model.metadata);
+  return model;
 }
 
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 // The training step of a configuration.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "app/classification/config.h"
 #include "data/dataset.h"
 #include "lockstep/feeds.h"
@@ -21,8 +24,9 @@ DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out);
 int reading_threads(const ClassificationConfig& config);
 
 // Builds the model MODEL.TYPE, or the network of MODEL.ONNX with a cross-entropy loss on its
-// scores, for the replicas of all processes.
-TrainingModel build_configured_model(const ClassificationConfig& config, int processes = 1);
+// scores, for the replicas of all processes. `notes` gets lines about the network of MODEL.ONNX.
+TrainingModel build_configured_model(const ClassificationConfig& config, int processes = 1,
+                                     std::vector<std::string>* notes = nullptr);
 // The division of a batch over `replicas` and their micro-batches.
 BatchShares shares_of(const ClassificationConfig& config, int64_t replicas);
 

@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, std::string>> ClassificationTask::also_rememb
 
 std::vector<TrainingModel> ClassificationTask::steps(int processes) const {
   std::vector<TrainingModel> steps;
-  steps.push_back(build_configured_model(config_, processes));
+  steps.push_back(build_configured_model(config_, processes, &network_notes_));
   return steps;
 }
 
@@ -134,8 +134,9 @@ std::map<std::string, std::string> ClassificationTask::metadata() const {
 }
 
 std::vector<std::string> ClassificationTask::notes() const {
-  std::vector<std::string> notes{
-      join(pictures_of(*train_), " to train on, ", pictures_of(held_out_->data()), " to test on")};
+  std::vector<std::string> notes = network_notes_;
+  notes.push_back(
+      join(pictures_of(*train_), " to train on, ", pictures_of(held_out_->data()), " to test on"));
   if (train_->classes() < config_.classes)
     notes.push_back(join("MODEL.NUM_CLASSES is ", config_.classes, ", but there are ",
                          train_->classes(),

@@ -53,6 +53,7 @@ class ClassificationTask : public Task {
 
  private:
   ClassificationConfig config_;
+  mutable std::vector<std::string> network_notes_;  // of steps()
   std::unique_ptr<Dataset> train_;
   std::string digest_;  // digest of the training files; "" for generated data
   std::unique_ptr<LabelledImages> minibatches_;

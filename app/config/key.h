@@ -44,8 +44,9 @@ struct NotDone {
 struct KeyFacts {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::string detectron = "";  // Detectron's name, if different
-  std::string flag = "";       // "--wire": the key's flag on command lines
+  std::string detectron = "";   // Detectron's name, if different
+  std::string flag = "";        // "--wire": the key's flag on command lines
+  std::string flag_alone = "";  // the value of a flag that stands alone; "": the flag needs a value
   // The key decides the meaning of a checkpoint's numbers: a resumed run must have an equal value.
   bool remembered = false;
   // The value may change when a run is resumed. A checkpoint stores the value, and the resumed run

@@ -149,7 +149,7 @@ ConfigKeys keys_of(StepSettings& step) {
       {"MODEL.FREEZE",
        &options.frozen,
        "parameters that are not trained; names with * and ?",
-       {.detectron = "TRAIN.FREEZE_CONV_BODY", .remembered = true}},
+       {.detectron = "TRAIN.FREEZE_CONV_BODY", .flag = "--freeze", .remembered = true}},
 
       {"TRAIN.MICRO_BATCHES",
        &options.micro_batches,

@@ -25,7 +25,7 @@ class Presentation {
   virtual std::string network() const = 0;  // names for people
   virtual std::string data() const = 0;
   virtual WorkUnit work_unit() const = 0;
-  virtual std::vector<std::string> notes() const = 0;  // about the data
+  virtual std::vector<std::string> notes() const = 0;  // about network and data
   virtual NamedTexts examples() const = 0;  // "to train on", "24 pictures of 3 classes"; ..
   virtual Dims picture()
       const = 0;  // channels, height, width of a picture; other units have other dimensions

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a network from an ONNX file: its classifier, its parameters, its values in a Net.
+// Parts of a network from an ONNX file: its classifier, its values in a Net.
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "lockstep/imported.h"
 
@@ -20,14 +18,6 @@ struct Classifier {
 };
 // Throws, naming the operator that computes the scores, if it is another one.
 Classifier find_classifier(const LoadedModel& file, const std::string& scores);
-
-// All of float32, except running statistics and constants that normalise an input of bytes: the
-// parameters of a network without a loss.
-std::set<std::string> float_initializers(const LoadedModel& file);
-
-// The trainable initializers. Throws if there is none: all are frozen, or of another type.
-std::set<std::string> check_some_trainable(const LoadedModel& file, const std::string& loss,
-                                           const std::vector<std::string>& frozen);
 
 // Copies the file's network into a Net and returns its values by the file's names.
 // BatchNormalization with training_mode 1 becomes BatchNormTrain, with running statistics as state

@@ -27,12 +27,13 @@ TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
 TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
   ClassificationConfig config;
   const Metadata plain = remembered(keys_of(config), config);
-  EXPECT_EQ(plain.size(), 20u);
+  EXPECT_EQ(plain.size(), 21u);
   for (const char* key : {"MODEL.TYPE",
                           "MODEL.NUM_CLASSES",
                           "MODEL.HIDDEN",
                           "MODEL.ONNX",
                           "MODEL.FREEZE",
+                          "MODEL.TRAIN",
                           "DATA.NAME",
                           "DATA.TRAIN_SIZE",
                           "DATA.IMAGE_SIZE",

@@ -37,6 +37,8 @@ SENSIBLE = {
     "MODEL.HIDDEN": ["[]", "[1]", "[16, 8]", "[10000]", "[16777216, 16777216]"],
     "MODEL.ONNX": ["net.onnx", "run/model.onnx", "run/step.onnx", "config.yaml"],
     "MODEL.FREEZE": ['["*"]', '["w", "?"]', '["nothing"]'],
+    "MODEL.TRAIN": ['["*"]', '["w", "?"]', '["nothing"]'],
+    "MODEL.TRAIN_BATCH_NORM": ["true", "*", "bn*, *", "nothing", ","],
     "MODEL.WEIGHTS": ["run/best.safetensors", "run/checkpoint.safetensors", "net.onnx",
         "/dev/zero"],
     "DATA.NAME": ["digits", "synthetic", "image_folder", "cifar10", "mnist"],

@@ -9,9 +9,10 @@
 #include <map>
 #include <set>
 
+#include "app/onnx/initializer_notes.h"
 #include "app/onnx/network_file.h"
 #include "app/onnx/tensor_files.h"
-#include "builders/net/imported.h"
+#include "builders/net/trained_initializers.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
 #include "lockstep/operators.h"
@@ -27,9 +28,8 @@ namespace {
 struct StepOptions {
   std::string model, inputs, outputs, loss;
   std::string devices = "cpu";
-  std::vector<std::string> freeze;
+  TrainingPatterns patterns;
   float rate = 0.01F, momentum = 0.9F, weight_decay = 0;
-  bool train_batch_norm = false;
   uint64_t seed = 1;
 };
 
@@ -145,11 +145,15 @@ void write_results(const StepOptions& options, Session& session, std::span<const
             << (replicas == 1 ? " replica\n" : " replicas\n");
 }
 
+// Prints which initializers are trained.
 TrainingModel step_for(const StepOptions& options, const std::shared_ptr<const LoadedModel>& file,
                        const std::vector<Device>& devices) try {
+  const InitializerChoices choices =
+      choose_some_initializers(*file, options.loss, options.patterns);
   ImportedOptions imported;
-  imported.train_batch_norm = options.train_batch_norm;
-  imported.trainable = check_some_trainable(*file, options.loss, options.freeze);
+  imported.train_batch_norm = options.patterns.batch_norms;
+  imported.trainable = choices.trained();
+  for (const std::string& note : notes_on(*file, choices)) std::cout << note << "\n";
   return build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
                                    MomentumSgd{.momentum = options.momentum},
                                    {.replicas = static_cast<int>(devices.size()),
@@ -205,10 +209,15 @@ void add_step(CLI::App& app, Command& chosen) {
   command->add_option("--momentum", options->momentum, "momentum of SGD")->capture_default_str();
   command->add_option("--weight-decay", options->weight_decay, "weight decay of every parameter")
       ->capture_default_str();
-  command->add_option("--freeze", options->freeze,
+  command->add_option("--freeze", options->patterns.frozen,
                       "parameters that are not trained; names with * and ?");
-  command->add_flag("--train-batch-norm", options->train_batch_norm,
-                    "train batch norms even where the file says training_mode 0");
+  command->add_option("--train", options->patterns.trained,
+                      "initializers that are trained although they would stay constant, also if "
+                      "--freeze names them; names with * and ?");
+  command->add_flag("--train-batch-norm{*}", options->patterns.batch_norms,
+                    "train batch norms even where the file says training_mode 0: all, or "
+                    "--train-batch-norm=PATTERN, which matches the name of the node, of its scale "
+                    "or of its running mean");
   command
       ->add_option("--devices", options->devices,
                    "devices that share the batch, such as 'cpu*2' or cpu:0,cpu:1")
@@ -218,9 +227,10 @@ void add_step(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command->footer(
       "Example:  lockstep step model.onnx --inputs in --outputs out --loss loss --lr 0.1\n"
-      "Momentum SGD updates every float initializer that the loss depends on, all by the same\n"
-      "rule. Running statistics of batch normalisation are updated, too. A / in a name becomes\n"
-      "%2F in the file name.");
+      "Momentum SGD updates every parameter by the same rule, and running statistics of batch\n"
+      "normalisation are updated, too. Buffers, masks and normalisers of an input stay constant:\n"
+      "lockstep inspect model.onnx --parameters lists them. A / in a name becomes %2F in the\n"
+      "file name.");
   command->callback([options, &chosen] { chosen = [options] { return run_step(*options); }; });
 }
 
