@@ -18,6 +18,7 @@ class ClassificationTask : public Task {
   explicit ClassificationTask(ClassificationConfig config) : config_(std::move(config)) {}
 
   const TrainSettings& settings() const override { return config_; }
+  LrSchedule& schedule() override { return config_.schedule; }
   ConfigKeys keys() override { return keys_of(config_); }
   std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return config_.output_dir; }

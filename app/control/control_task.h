@@ -38,6 +38,7 @@ class ControlTask final : public Task {
   explicit ControlTask(ControlConfig config) : config_(std::move(config)) {}
 
   const TrainSettings& settings() const override { return config_; }
+  LrSchedule& schedule() override { return config_.schedule; }
   ConfigKeys keys() override { return keys_of(config_); }
   std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return config_.output_dir; }

@@ -26,6 +26,7 @@ class DetectionTask final : public Task {
   explicit DetectionTask(DetectorConfig config);
 
   const TrainSettings& settings() const override { return config_; }
+  LrSchedule& schedule() override { return config_.schedule; }
   ConfigKeys keys() override { return keys_of(config_); }
   std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return series_of(config_); }

@@ -21,6 +21,7 @@ class TextTask final : public Task {
       : config_(std::move(config)), given_(std::move(vocabulary)) {}
 
   const TrainSettings& settings() const override { return config_; }
+  LrSchedule& schedule() override { return config_.schedule; }
   ConfigKeys keys() override { return keys_of(config_); }
   std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return config_.output_dir; }

@@ -38,7 +38,8 @@ class Learning {
   void speak_by(Say say) { say_ = std::move(say); }
 
   virtual const TrainSettings& settings() const = 0;
-  virtual ConfigKeys keys() = 0;  // they refer to its configuration
+  virtual LrSchedule& schedule() = 0;  // of its settings; tests may lower its rates
+  virtual ConfigKeys keys() = 0;       // they refer to its configuration
   virtual std::vector<std::pair<std::string, std::string>> changed() = 0;  // from the defaults
   virtual std::string series() const = 0;      // folder of the first run
   virtual int64_t images_of_step() const = 0;  // rows of a minibatch, of all processes

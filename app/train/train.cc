@@ -13,6 +13,7 @@
 #include "app/train/debug_lines.h"
 #include "app/train/partitioned_steps.h"
 #include "app/train/patience.h"
+#include "app/train/plateau.h"
 #include "app/train/report_page.h"
 #include "app/train/restart.h"
 #include "app/train/run_place.h"
@@ -64,8 +65,10 @@ class RunLoop {
         from_(take_place(options)),
         run_(task, std::move(steps_), threads(), comm),
         patience_(settings_.patience, comm),
-        unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)) {
+        unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)),
+        plateau_(task.schedule(), comm) {
     first_ = from_.empty() ? run_.start() : run_.resume(from_);
+    plateau_.go_on_from(run_.resumed(), from_);
     log_ = std::make_unique<TrainingLog>(task, run_.number_names(), comm_,
                                          LogOptions{folder(), first_, options.quiet});
     const TrainingModel& model = run_.session().model();
@@ -134,6 +137,12 @@ class RunLoop {
     save(last);
     if (last < settings_.schedule.max_iter) check_drift(last - 1);
     const HeldOutTest result = last_test_ ? std::move(*last_test_) : test(last - 1);
+    // The test of a longer run at this iteration would have counted.
+    if (plateau_.is_used() && last % settings_.test_iters == 0) {
+      plateau_.tested(result, last);
+      saved_ = -1;
+      save(last);
+    }
     check(result.trouble.empty(), result.trouble, " after iteration ", last,
           ": the output of the network is not finite. The learning rate was ",
           learning_rate(settings_.schedule, last - 1),
@@ -157,6 +166,7 @@ class RunLoop {
     try {
       HeldOutTest result = test(step);
       patience_.tested(result, step + 1);
+      plateau_.tested(result, step + 1);
       const bool ends = task_.is_enough(result) || patience_.is_over();
       if (ends) last_test_ = std::move(result);
       return ends;
@@ -217,7 +227,7 @@ class RunLoop {
     Metadata more{{kOpenWindow, log_->open_window()}};
     if (const std::string tests = patience_.text(); !tests.empty())
       more.emplace(kTestsSoFar, tests);
-    run_.save(checkpoint(), steps_done, more);
+    run_.save(checkpoint(), steps_done, plateau_.noted(std::move(more)));
     if (leads_ && saved_ < 0 && first_ == 0) point_latest_to(folder());
     saved_ = steps_done;
   }
@@ -290,6 +300,7 @@ class RunLoop {
   Patience patience_;
   std::optional<HeldOutTest> last_test_;  // of an iteration that ends the run early
   const AllReduceRange* unsummed_;        // of ALL_REDUCE; null: replicas stay equal
+  Plateau plateau_;
   int64_t first_ = 0;
   int64_t saved_ = -1;  // number of steps before the checkpoint
   std::unique_ptr<TrainingLog> log_;

@@ -10,12 +10,49 @@
 namespace lockstep {
 namespace {
 
-const std::vector<std::string> kPolicies{"step", "steps_with_decay", "steps_with_lrs",
-                                         "cosine_decay", "exp_decay"};
+const std::vector<std::string> kPolicies{"step",         "steps_with_decay", "steps_with_lrs",
+                                         "cosine_decay", "exp_decay",        "polynomial_decay",
+                                         "one_cycle",    "plateau"};
 
 int64_t interval(const LrSchedule& schedule, int64_t iteration) {
   auto next = std::upper_bound(schedule.steps.begin(), schedule.steps.end(), iteration);
   return next - schedule.steps.begin() - 1;
+}
+
+// From `from` to `to` as `share` goes from 0 to 1.
+double annealed(const OneCycle& cycle, double from, double to, double share) {
+  if (cycle.linear) return from + (to - from) * share;
+  return to + (from - to) / 2 * (1 + std::cos(M_PI * share));
+}
+
+double by_one_cycle(const LrSchedule& schedule, int64_t iteration) {
+  const OneCycle& cycle = schedule.one_cycle;
+  const double all = static_cast<double>(schedule.max_iter), at = static_cast<double>(iteration);
+  const double first = schedule.base_lr / cycle.divisor, last = first / cycle.last_divisor;
+  const double top = cycle.start * all - 1;  // the iteration with the highest rate
+  struct Phase {
+    double end, from, to;
+  };
+  std::vector<Phase> phases{{top, first, schedule.base_lr}};
+  if (cycle.three_phases) phases.push_back({2 * top, schedule.base_lr, first});
+  phases.push_back({all - 1, cycle.three_phases ? first : schedule.base_lr, last});
+  double begin = 0;
+  for (const Phase& phase : phases) {
+    if (at <= phase.end) {
+      const double length = phase.end - begin;
+      return annealed(cycle, phase.from, phase.to, length > 0 ? (at - begin) / length : 1);
+    }
+    begin = phase.end;
+  }
+  return last;
+}
+
+double by_plateau(const LrSchedule& schedule, int64_t iteration) {
+  double rate = schedule.base_lr;
+  for (int64_t drop : schedule.drops)
+    if (drop <= iteration)
+      rate = std::max(rate * schedule.plateau.factor, schedule.plateau.least_lr);
+  return rate;
 }
 
 double by_policy(const LrSchedule& schedule, int64_t iteration) {
@@ -29,6 +66,10 @@ double by_policy(const LrSchedule& schedule, int64_t iteration) {
     return schedule.base_lr * std::pow(schedule.gamma, static_cast<double>(steps));
   }
   if (schedule.policy == "cosine_decay") return schedule.base_lr * 0.5 * (std::cos(M_PI * at) + 1);
+  if (schedule.policy == "polynomial_decay")
+    return schedule.base_lr * std::pow(std::max(1 - at, 0.0), schedule.power);
+  if (schedule.policy == "one_cycle") return by_one_cycle(schedule, iteration);
+  if (schedule.policy == "plateau") return by_plateau(schedule, iteration);
   return schedule.base_lr * std::exp(at * std::log(schedule.gamma));
 }
 
@@ -63,6 +104,27 @@ void check_finite(const LrSchedule& schedule) {
   }
 }
 
+void check_divisor(const char* key, double number) {
+  check(number > 0, Key{key}, " is ", number, ", should be positive");
+}
+
+void check_one_cycle(const OneCycle& cycle) {
+  check(cycle.start > 0 && cycle.start < 1, Key{"ONE_CYCLE_START"}, " is ", cycle.start,
+        ", should be above 0 and below 1");
+  check(!cycle.three_phases || cycle.start <= 0.5, Key{"ONE_CYCLE_START"}, " is ", cycle.start,
+        ", but ", Key{"ONE_CYCLE_THREE_PHASES"},
+        " is true: the rate rises and falls in equal times, so the rise takes at most 0.5");
+  check_divisor("ONE_CYCLE_DIVISOR", cycle.divisor);
+  check_divisor("ONE_CYCLE_LAST_DIVISOR", cycle.last_divisor);
+}
+
+void check_plateau(const PlateauRule& plateau) {
+  check(plateau.factor > 0 && plateau.factor < 1, Key{"PLATEAU_FACTOR"}, " is ", plateau.factor,
+        ", should be above 0 and below 1");
+  check(plateau.patience >= 0, Key{"PLATEAU_PATIENCE"}, " is ", plateau.patience,
+        ", should be at least 0");
+}
+
 }  // namespace
 
 std::vector<std::string> lr_policies() { return kPolicies; }
@@ -82,6 +144,8 @@ void validate(const LrSchedule& schedule) {
         schedule.step_size, ", should be positive");
   check(schedule.policy != "exp_decay" || schedule.gamma > 0, Key{"GAMMA"}, " is ", schedule.gamma,
         ", should be positive for exp_decay");
+  if (schedule.policy == "one_cycle") check_one_cycle(schedule.one_cycle);
+  if (schedule.policy == "plateau") check_plateau(schedule.plateau);
   if (!schedule.policy.starts_with("steps_with")) return check_finite(schedule);
   check(!schedule.steps.empty() && schedule.steps[0] == 0, Key{"STEPS"}, " ", schedule.steps,
         " must begin with 0 for ", schedule.policy);

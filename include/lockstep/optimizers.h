@@ -133,11 +133,31 @@ struct Lars {
   operator Optimizer() const;  // NOLINT
 };
 
-// ---- the learning rate as a pure function of the iteration, from 0, with Detectron's policies and
-// warm-up
+// ---- the learning rate as a pure function of the schedule and the iteration, from 0, with
+// Detectron's policies, some of PyTorch's, and Detectron's warm-up
+
+// one_cycle, as torch.optim.lr_scheduler.OneCycleLR: the rate rises from base_lr / divisor to
+// base_lr, then falls to base_lr / divisor / last_divisor in the last iteration.
+struct OneCycle {
+  double start = 0.3;         // the share of the iterations that raise the rate
+  double divisor = 25;        // of the first rate
+  double last_divisor = 1e4;  // of the last rate, from the first rate
+  bool linear = false;        // false: the rate changes by a cosine
+  bool three_phases = false;  // true: first falls back to the first rate, as fast as it rose
+};
+
+// plateau, as torch.optim.lr_scheduler.ReduceLROnPlateau for a score: the rate falls by a factor
+// if more than `patience` tests in a row have no better score.
+struct PlateauRule {
+  double factor = 0.1;
+  int64_t patience = 10;
+  double threshold = 1e-4;  // a score is better if it exceeds the best by this share
+  int64_t cooldown = 0;     // tests after a drop that do not count
+  double least_lr = 0;
+};
 
 struct LrSchedule {
-  std::string policy = "step";  // step, steps_with_decay, steps_with_lrs, cosine_decay, exp_decay
+  std::string policy = "step";  // one of lr_policies()
   double base_lr = 0.001;
   // step, steps_with_decay: the factor of a decay. exp_decay: the ratio of the last rate to
   // base_lr.
@@ -145,6 +165,11 @@ struct LrSchedule {
   int64_t step_size = 30000;        // step: iterations between two decays
   std::vector<int64_t> steps = {};  // steps_with_*: first iterations of the intervals, from 0
   std::vector<double> lrs = {};     // steps_with_lrs: one rate per interval
+  double power = 1;                 // polynomial_decay
+  OneCycle one_cycle = {};
+  PlateauRule plateau = {};
+  // plateau: the first iterations with a lower rate, in order. The tests of a run decide them.
+  std::vector<int64_t> drops = {};
   int64_t max_iter = 40000;
   int64_t warm_up_iters = 0;              // 0: no warm-up
   double warm_up_factor = 1.0 / 3;        // linear: at iteration 0; constant: always
