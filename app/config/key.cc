@@ -74,6 +74,13 @@ std::string item(const NamedSections* value) {
   return "{" + text + "}";
 }
 
+std::string item(const std::vector<PatternFactor>* factors) {
+  std::string text;
+  for (const PatternFactor& one : *factors)
+    text += (text.empty() ? "" : ", ") + quoted(one.pattern) + ": " + item(one.factor);
+  return "{" + text + "}";
+}
+
 }  // namespace
 
 ConfigKeys joined(std::vector<ConfigKeys> tables) {
@@ -95,10 +102,19 @@ std::string section_of(const std::string& key) {
 }
 
 std::string kind_of(const ConfigKey& key) {
-  constexpr const char* kNames[] = {"a string",          "a string",           "an integer",
-                                    "an integer",        "a number",           "a number",
-                                    "true or false",     "a list of integers", "a list of integers",
-                                    "a list of numbers", "a list of strings",  "a section"};
+  constexpr const char* kNames[] = {"a string",
+                                    "a string",
+                                    "an integer",
+                                    "an integer",
+                                    "a number",
+                                    "a number",
+                                    "true or false",
+                                    "a list of integers",
+                                    "a list of integers",
+                                    "a list of numbers",
+                                    "a list of strings",
+                                    "a section",
+                                    "a mapping of patterns to numbers"};
   static_assert(std::size(kNames) == std::variant_size_v<KeyTarget>);
   if (const auto* named = std::get_if<NamedSections*>(&key.target))
     return "a section of names, each with " + (*named)->fields_text();

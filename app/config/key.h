@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/config/named_sections.h"
+#include "lockstep/data_parallel.h"
 
 namespace lockstep {
 
@@ -27,9 +28,10 @@ ParsedText parsed(T& value, Parse parse, Print print) {
           [&value, print] { return std::string(print(value)); }};
 }
 
-using KeyTarget = std::variant<std::string*, ParsedText, int*, int64_t*, float*, double*, bool*,
-                               std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
-                               std::vector<std::string>*, NamedSections*>;
+using KeyTarget =
+    std::variant<std::string*, ParsedText, int*, int64_t*, float*, double*, bool*,
+                 std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
+                 std::vector<std::string>*, NamedSections*, std::vector<PatternFactor>*>;
 
 // A key whose value can ask for an effect that this version lacks. Commands that would give wrong
 // scores or files without the effect refuse the key; others note it.

@@ -98,6 +98,16 @@ struct Reading {
     const auto list = within_range(as<std::vector<int64_t>>());
     target->assign(list.begin(), list.end());
   }
+  void into(std::vector<PatternFactor>* target) const {
+    if (!node.IsMap()) refuse_kind();
+    std::vector<PatternFactor> factors;
+    for (const auto& entry : node) {
+      const Reading one{key, entry.second, at, shown(entry.second)};
+      if (!entry.first.IsScalar() || !entry.second.IsScalar()) refuse_kind();
+      factors.push_back({entry.first.Scalar(), one.within_range(one.as<float>())});
+    }
+    *target = std::move(factors);
+  }
   [[noreturn]] void into(NamedSections*) const { refuse_kind(); }  // its fields are read one by one
   template <class T>
   void into(T* target) const {
@@ -128,6 +138,13 @@ void assign(Reading reading) {
   std::visit([&](const auto& target) { reading.into(target); }, reading.key.target);
 }
 
+bool maps_patterns(const ConfigKey& key) {
+  return std::holds_alternative<std::vector<PatternFactor>*>(key.target);
+}
+
+// True for a key whose value is a section.
+bool takes_section(const ConfigKey& key) { return maps_patterns(key) || key.facts.nested; }
+
 class TreeReader {
  public:
   TreeReader(ConfigKeys& keys, YamlPlace place, Origins* origins)
@@ -155,7 +172,10 @@ class TreeReader {
     if (const auto field = find_field(keys_, name)) {
       assign({field->key, node, at, shown(node)});
       note({name, field->section}, at);
-    } else if (node.IsMap() && !takes_section(name)) {
+    } else if (const ConfigKey* whole = find_key(keys_, name); whole && takes_section(*whole)) {
+      assign({*whole, node, at, shown(node)});
+      note({name}, at);
+    } else if (node.IsMap()) {
       if (node.size() == 0) refuse_field(keys_, name, at);
       check(std::count(name.begin(), name.end(), '.') < kDeepest, at, ": unknown key ", name);
       read(node, name + ".");
@@ -166,11 +186,6 @@ class TreeReader {
       assign({*key, node, at, shown(node)});
       note({name}, at);
     }
-  }
-  bool takes_section(const std::string& name) const {
-    return std::any_of(keys_.begin(), keys_.end(), [&](const ConfigKey& key) {
-      return key.key == name && key.facts.nested;
-    });
   }
   void note(const std::vector<std::string>& names, const std::string& at) {
     for (const std::string& name : names)

@@ -172,7 +172,8 @@ ConfigKeys keys_of(StepSettings& step) {
 
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,
-       "weight decay of weights; biases have none; AdamW decays apart from the gradient",
+       "weight decay of weights; biases have none; AdamW decays apart from the "
+       "gradient",
        {.least = 0, .decides_bits = true}},
       {"SOLVER.WEIGHT_DECAY_GN",
        &options.rules.weight_decay_norm,
@@ -183,6 +184,15 @@ ConfigKeys keys_of(StepSettings& step) {
        "factor of the gradients of biases (with SGD, Nesterov and LARS, of their learning rate); "
        "little or no effect with optimisers that divide by the size of gradients",
        {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR", .decides_bits = true}},
+      {"SOLVER.RATES",
+       &options.rules.rates,
+       "factors of the learning rate by parameter: {\"conv1_*\": 0.1}; names with * and ?; of "
+       "several patterns that match, the last one counts",
+       {.least = 0, .decides_bits = true}},
+      {"SOLVER.DECAYS",
+       &options.rules.decays,
+       "factors of the weight decay by parameter, like SOLVER.RATES: {\"*_b\": 0}",
+       {.least = 0, .decides_bits = true}},
       {"SOLVER.SKIP_NON_FINITE",
        &options.skip_non_finite,
        "skip steps with gradients that are not finite",

@@ -136,9 +136,10 @@ class RunLoop {
     }
     save(last);
     if (last < settings_.schedule.max_iter) check_drift(last - 1);
+    const bool is_tested = last_test_.has_value();
     const HeldOutTest result = last_test_ ? std::move(*last_test_) : test(last - 1);
     // The test of a longer run at this iteration would have counted.
-    if (plateau_.is_used() && last % settings_.test_iters == 0) {
+    if (plateau_.is_used() && !is_tested && last % settings_.test_iters == 0) {
       plateau_.tested(result, last);
       saved_ = -1;
       save(last);

@@ -57,6 +57,11 @@ void check_options(const DataParallelOptions& options) {
                                      {"rules.weight_decay_norm", options.rules.weight_decay_norm},
                                      {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
     check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
+  for (const auto* factors : {&options.rules.rates, &options.rules.decays})
+    for (const auto& [pattern, factor] : *factors)
+      check(std::isfinite(factor) && factor >= 0, "the factor of '", pattern, "' (SOLVER.",
+            factors == &options.rules.rates ? "RATES" : "DECAYS", ") is ", factor,
+            ", should be 0 or more");
   if (options.forward_only) check_forward_only(options);
   check_fits(options.all_reduce, options.replicas);
 }

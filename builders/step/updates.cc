@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/step/updates.h"
 
+#include <map>
+
 #include "builders/optimizers/decay.h"
+#include "lockstep/operators.h"
 
 namespace lockstep {
 
@@ -63,6 +66,37 @@ Count count_update(Graph& graph, Value skipped) {
   return {number, node("Where", {sound, number, before}, "_next")};
 }
 
+// The feeds of an update, with the rate times a factor. Parameters with equal factors share a rate,
+// so their updates are one launch.
+class Fed {
+ public:
+  Fed(Graph& graph, const Optimizer& optimizer) : graph_(graph), optimizer_(optimizer) {
+    for (const OptimizerFeed& feed : optimizer.feeds)
+      fed_.push_back(step_input(graph, feed.name, {DType::float32, {1}},
+                                join("the ", name_of(feed.role), " of its updates")));
+  }
+  std::vector<Value> with_rate(float factor) {
+    std::vector<Value> fed = fed_;
+    for (std::size_t i = 0; factor != 1 && i < fed.size(); ++i)
+      if (optimizer_.feeds[i].role == Role::rate) fed[i] = scaled(i, factor);
+    return fed;
+  }
+
+ private:
+  Value scaled(std::size_t feed, float factor) {
+    Value& rate = scaled_[{feed, factor}];
+    if (!rate)
+      rate = scale(graph_, fed_[feed], factor,
+                   join(optimizer_.feeds[feed].name, "_scaled_", scaled_.size()));
+    return rate;
+  }
+
+  Graph& graph_;
+  const Optimizer& optimizer_;
+  std::vector<Value> fed_;
+  std::map<std::pair<std::size_t, float>, Value> scaled_;
+};
+
 }  // namespace
 
 std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimizer,
@@ -71,9 +105,11 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
   std::vector<Binding> updates;
   ParamUpdate update;
   update.unless = flags.skipped;
-  for (const OptimizerFeed& feed : optimizer.feeds)
-    update.fed.push_back(step_input(graph, feed.name, {DType::float32, {1}},
-                                    join("the ", name_of(feed.role), " of its updates")));
+  Fed fed(graph, optimizer);
+  std::vector<std::string> names;
+  for (const Net::Param& param : one.params)
+    if (param.kind != StateKind::computed) names.push_back(param.name);
+  check_patterns_used(rules, names);
   if (optimizer.counts) {
     const Count count = count_update(graph, flags.skipped);
     update.number = count.number;
@@ -90,7 +126,8 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
           step_input(graph, join(param.name, "_", slot.name), graph.type(param.value),
                      join("the optimiser's ", slot.name, " of '", param.name, "'"), param.origin));
     update.gradient = scaled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
-    const float decay = decay_of(rules, param.kind);
+    update.fed = fed.with_rate(rate_factor_of(rules, param.name));
+    const float decay = decay_of(rules, param.kind, param.name);
     if (optimizer.takes_decay)
       update.decay = decay;
     else

@@ -14,16 +14,26 @@
 
 namespace lockstep {
 
+// A factor for the parameters whose names match a pattern.
+struct PatternFactor {
+  std::string pattern;  // may contain * and ?
+  float factor = 1;
+  friend bool operator==(const PatternFactor&, const PatternFactor&) = default;
+};
+
 // The effect of a parameter's class on the gradient of its update, as in Detectron:
 //   bias    gradient times bias_rate_factor, no decay
 //   norm    gradient + weight_decay_norm * param
 //   weight  gradient + weight_decay * param
 // Decay is added after the reduce, so it does not depend on the number of replicas. An optimiser
 // with `takes_decay` gets the decay as a number.
+// `rates` and `decays` multiply the learning rate and the decay of parameters by name. If several
+// patterns match a name, the last one counts. A pattern that matches no parameter is an error.
 struct ParamRules {
   float weight_decay = 1e-4F;
   float weight_decay_norm = 0;
   float bias_rate_factor = 2;
+  std::vector<PatternFactor> rates = {}, decays = {};
 };
 
 // Gradient clipping.

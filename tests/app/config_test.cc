@@ -19,6 +19,7 @@ TEST_F(ConfigTest, IsWrittenSoThatItReadsBackTheSame) {
     ClassificationConfig config = read_config(this->config(), {"DATA.CROP_SCALE", "[0.1, 0.7]"});
     config.data_root = config.output_dir = text;
     config.step.options.frozen = {text, "*.bias"};
+    config.step.options.rules.rates = {{text, 0.1F}, {"conv?.*", 2}};
     config.schedule.base_lr = 1.0 / 3;
     config.optimizer.momentum = 0.9F;
     config.schedule.lrs = {1e-7, 2.5};
@@ -49,6 +50,30 @@ TEST_F(ConfigTest, ThreadsThatCannotBeStartedAreNamed) {
                  {"of 1024 threads could be started, 1 (THREADS) for each of 1024"});
   expect_refused(train("run", {"THREADS", "1024", "MODEL.HIDDEN", "[1000]"}, narrow),
                  {"of 2048 threads could be started, 1024 (THREADS) for each of 2"});
+}
+
+TEST_F(ConfigTest, HasFactorsByName) {
+  const std::vector<PatternFactor> wanted{{"conv1.*", 0.1F}, {"*", 1}, {"fc_?", 0}};
+  EXPECT_EQ(read_config(config("SOLVER: {RATES: {\"conv1.*\": 0.1, \"*\": 1, fc_?: 0}}\n"), {})
+                .step.options.rules.rates,
+            wanted);
+  EXPECT_EQ(read_config(config(), {"SOLVER.DECAYS", "{conv1.*: 0.1, \"*\": 1, fc_?: 0}"})
+                .step.options.rules.decays,
+            wanted);
+  EXPECT_TRUE(read_config(config("SOLVER: {RATES: {}}\n"), {}).step.options.rules.rates.empty());
+  for (const char* value : {"{a: b}", "{a: [1]}", "0.1", "[a, 0.1]"})
+    expect_error(
+        [&] {
+          read_config(config(), {"SOLVER.RATES", value});
+        },
+        "SOLVER.RATES", "should be a mapping of patterns to numbers");
+  expect_error(
+      [&] {
+        read_config(config(), {"SOLVER.RATES", "{a: -1}"});
+      },
+      "SOLVER.RATES is '-1', should be at least 0");
+  expect_refused(train("run", {"SOLVER.RATES", "{conv9*: 0.1}"}),
+                 {"learning rates by name (SOLVER.RATES)", "conv9*"});
 }
 
 TEST_F(ConfigTest, ATextMayBeNone) {
