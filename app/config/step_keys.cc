@@ -172,7 +172,7 @@ ConfigKeys keys_of(StepSettings& step) {
 
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,
-       "weight decay of weights; biases have none; AdamW decays apart from the "
+       "weight decay of weights; biases have none; AdamW, LAMB and Lion decay apart from the "
        "gradient",
        {.least = 0, .decides_bits = true}},
       {"SOLVER.WEIGHT_DECAY_GN",

@@ -41,6 +41,15 @@ const SolverType kTypes[] = {
      [](const Solver& s, bool) -> Optimizer {
        return AdamW{s.beta1, s.beta2, s.epsilon};
      }},
+    {"LAMB", kAdamKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return Lamb{s.beta1, s.beta2, s.epsilon};
+     }},
+    {"Lion",
+     {"SOLVER.BETA1", "SOLVER.BETA2"},
+     [](const Solver& s, bool) -> Optimizer {
+       return Lion{s.beta1, s.beta2};
+     }},
     {"RMSProp", kRmsPropKeys,
      [](const Solver& s, bool) -> Optimizer {
        return RmsProp{s.alpha, s.rmsprop_momentum, s.epsilon, false};

@@ -100,6 +100,25 @@ struct AdamW {
   operator Optimizer() const;  // NOLINT
 };
 
+// LAMB (You et al., 2019): AdamW with a step proportional to each weight's norm:
+//   r = m^ / (sqrt(v^) + epsilon) + decay * w, with Adam's m^ and v^
+//   w -= rate * ratio * r, where ratio = |w| / |r|, or 1 where |w| or |r| is 0
+// Biases and norms have the ratio 1, as in Lars, and so are updated as by AdamW.
+struct Lamb {
+  float beta1 = 0.9F, beta2 = 0.999F;
+  float epsilon = 1e-6F;
+
+  operator Optimizer() const;  // NOLINT
+};
+
+// Lion (Chen et al., 2023): every element of a step has the size of the rate:
+//   w -= rate * (sign(beta1 * m + (1 - beta1) * g) + decay * w), m' = beta2 * m + (1 - beta2) * g
+struct Lion {
+  float beta1 = 0.9F, beta2 = 0.99F;
+
+  operator Optimizer() const;  // NOLINT
+};
+
 // As torch.optim.RMSprop. The momentum does not include the rate, so it needs no correction when
 // the rate jumps.
 struct RmsProp {

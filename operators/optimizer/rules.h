@@ -5,6 +5,7 @@
 #include "operators/optimizer/adagrad.h"
 #include "operators/optimizer/adam.h"
 #include "operators/optimizer/adamw.h"
+#include "operators/optimizer/lion.h"
 #include "operators/optimizer/momentum.h"
 #include "operators/optimizer/rmsprop.h"
 
@@ -20,6 +21,7 @@ void for_each_update_rule(const Visit& visit) {
   visit.template operator()<RmsPropRule<false>>();
   visit.template operator()<RmsPropRule<true>>();
   visit.template operator()<AdagradRule>();
+  visit.template operator()<LionRule>();
 }
 
 }  // namespace lockstep

@@ -165,8 +165,8 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
     expect_error([&] { read(keys); }, "command line: SOLVER.TYPE: ", why);
   };
   refused({"SOLVER.TYPE", "Adan"},
-          "'Adan' is not one of SGD, Nesterov, Adam, AdamW, RMSProp, CentredRMSProp, Adagrad or "
-          "LARS; did you mean Adam?");
+          "'Adan' is not one of SGD, Nesterov, Adam, AdamW, LAMB, Lion, RMSProp, "
+          "CentredRMSProp, Adagrad or LARS; did you mean Adam?");
   refused({"SOLVER.TYPE", "Adam", "SOLVER.NESTEROV", "true"}, "is Adam, but SOLVER.NESTEROV is");
   for (const char* key : {"SOLVER.BETA1", "SOLVER.BETA2", "SOLVER.EPSILON"})
     expect_error(
@@ -193,6 +193,11 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
       },
       "SOLVER.LR_DECAY", "at least 0");
   expect_error([&] { read({"SOLVER.MOMENTUM", "1"}); }, "SOLVER.MOMENTUM: the momentum is 1");
+  expect_error(
+      [&] {
+        read({"SOLVER.TYPE", "Lion", "SOLVER.BETA1", "1"});
+      },
+      "SOLVER.BETA1", "Lion's beta1 is 1, should be");
   read({"SOLVER.TYPE", "SGD", "SOLVER.BETA2", "1"});  // has no meaning for SGD
 }
 

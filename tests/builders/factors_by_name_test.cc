@@ -19,7 +19,7 @@ const KnownParameters kBodyAndHead{{"body_w", StateKind::weight, 0.5F, 2, 0.25F}
                                    {"head_s", StateKind::norm, 0.75F, -2, 0.5F}};
 
 const std::vector<Optimizer> kAll{MomentumSgd{}, Nesterov{}, Adam{}, AdamW{}, RmsProp{},
-                                  Adagrad{},     Lars{}};
+                                  Adagrad{},     Lars{},     Lamb{}, Lion{}};
 
 ParamRules rules_with(std::vector<PatternFactor> rates, std::vector<PatternFactor> decays = {}) {
   ParamRules rules = kKnownRules;

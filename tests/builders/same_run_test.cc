@@ -327,9 +327,13 @@ TEST(SameRunByAdam, OverProcessesWhateverTheStep) {
 // Half of the combinations for each, so that any two options meet in all combinations. Each runs on
 // one sharing.
 TEST(SameRunByOthers, OverProcessesWhateverTheStep) {
-  const Optimizer optimizers[] = {
-      AdamW{.epsilon = 1e-3F}, RmsProp{.momentum = 0.5F, .epsilon = 0.1F},
-      RmsProp{.epsilon = 0.1F, .centred = true}, Adagrad{.rate_decay = 0.1F}, Lars{.trust = 0.1F}};
+  const Optimizer optimizers[] = {AdamW{.epsilon = 1e-3F},
+                                  RmsProp{.momentum = 0.5F, .epsilon = 0.1F},
+                                  RmsProp{.epsilon = 0.1F, .centred = true},
+                                  Adagrad{.rate_decay = 0.1F},
+                                  Lars{.trust = 0.1F},
+                                  Lamb{.epsilon = 1e-3F},
+                                  Lion{}};
   for (unsigned i = 0; i < std::size(optimizers); ++i)
     for (unsigned ways = 0, turn = i; ways < 16; ++ways) {
       if (std::popcount(ways) % 2 != static_cast<int>(i % 2)) continue;

@@ -66,8 +66,8 @@ int main() try {
   options.all_reduce.packing = parse_packing("ready:1M:25M");
   options.resident.rows = {"data", "label"};
   options.resident.limits = {.minibatch = 2, .capacity = 4};
-  const Optimizer optimizers[] = {MomentumSgd{}, Nesterov{}, Adam{}, AdamW{},
-                                  RmsProp{},     Adagrad{},  Lars{}};
+  const Optimizer optimizers[] = {MomentumSgd{}, Nesterov{}, Adam{}, AdamW{}, RmsProp{},
+                                  Adagrad{},     Lars{},     Lamb{}, Lion{}};
   const ModelFn network = mlp({.image = {1, 4, 4}, .classes = 3, .hidden = {5}});
   for (const Optimizer& optimizer : optimizers) {
     const TrainingModel model = build_data_parallel_model(all_ops(), network, optimizer, options);

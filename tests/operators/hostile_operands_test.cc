@@ -368,6 +368,8 @@ const std::vector<Hostile> kUpdates{
     {"CentredRMSPropUpdates", operand(2, random({3})), "operand 2 is float32[3]"},
     {"AdagradUpdate", operand(4, random({2})), "the number is float32[2]"},
     {"AdagradUpdates", attribute("decays", std::vector<float>{0, 0}), "decays should be 1 numbers"},
+    {"LionUpdate", operand(1, random({3})), "slot 0 is float32[3]"},
+    {"LionUpdates", operand(0, random({3})), "operand 0 is float32[3]"},
     {"AllReduce", outputs(2), "1 operands but 2 results"},
     {"Recv", attribute("dtype", int64_t{99}),
      "a tensor of element type undefined cannot be stored"},

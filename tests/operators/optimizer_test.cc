@@ -73,7 +73,16 @@ std::vector<Formula> formulas() {
            [](double t, double rate, double g, double* slots) {
              slots[0] += g * g;
              return rate / (1 + (t - 1) * 0.25) * g / (std::sqrt(slots[0]) + kRuleEpsilon);
-           }}};
+           }},
+          {"LionUpdate",
+           {{"beta1", 0.75F}, {"beta2", 0.96875F}},
+           1,
+           [](double, double rate, double g, double* slots) {
+             const double mixed = kBeta1 * slots[0] + (1 - kBeta1) * g;
+             slots[0] = kBeta2 * slots[0] + (1 - kBeta2) * g;
+             return rate * ((mixed > 0) - (mixed < 0));
+           },
+           true}};
 }
 
 // Slots of squares are positive, and the square of a mean is below the mean of squares.

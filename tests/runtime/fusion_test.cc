@@ -57,7 +57,9 @@ const std::vector<Updates> kUpdates{
     {"AdamWUpdate", AdamW{}},
     {"RMSPropUpdate", RmsProp{.momentum = 0.5F}},
     {"CentredRMSPropUpdate", RmsProp{.centred = true}},
-    {"AdagradUpdate", Adagrad{.rate_decay = 0.1F}}};
+    {"AdagradUpdate", Adagrad{.rate_decay = 0.1F}},
+    {"AdamWUpdate", Lamb{}},
+    {"LionUpdate", Lion{}}};
 
 TEST(Fusion, GivesTheBitsWhateverTheUpdate) {
   for (const auto& [type, optimizer] : kUpdates) {

@@ -232,7 +232,9 @@ std::vector<OpCase> updates() {
       own("CentredRMSPropUpdate", {w, second, w, w, rate, w, left_out(), whole(-1)}, {}, 5),
       own("CentredRMSPropUpdates", {second, w, w, w, w, rate, left_out(), whole(-1)}, many, 4),
       own("AdagradUpdate", {w, second, rate, w, number(1), whole(-1)}, {}, 3),
-      own("AdagradUpdates", {second, w, w, rate, number(1), whole(-1)}, many, 2)};
+      own("AdagradUpdates", {second, w, w, rate, number(1), whole(-1)}, many, 2),
+      own("LionUpdate", {w, w, rate, w, left_out(), whole(-1)}, {{"decay", 0.5F}}, 3),
+      own("LionUpdates", {w, w, w, rate, left_out(), whole(-1)}, many, 2)};
 }
 
 std::vector<OpCase> exchanges() {

@@ -115,7 +115,8 @@ TEST_F(ResumeTest, OfAdamGivesTheSameBits) {
 }
 
 TEST_F(ResumeTest, OfEveryOptimiserGivesTheSameBits) {
-  for (const std::string type : {"AdamW", "RMSProp", "CentredRMSProp", "Adagrad", "LARS"}) {
+  for (const std::string type :
+       {"AdamW", "RMSProp", "CentredRMSProp", "Adagrad", "LARS", "LAMB", "Lion"}) {
     const auto with = [&](std::vector<std::string> more) {
       more.insert(more.end(), {"SOLVER.TYPE", type, "SOLVER.BASE_LR", "0.003",  //
                                "SOLVER.RMSPROP_MOMENTUM", "0.5", "SOLVER.LR_DECAY", "0.1"});
