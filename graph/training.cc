@@ -6,13 +6,14 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<StateKind, std::string_view>, 9> kKinds{{
+constexpr std::array<std::pair<StateKind, std::string_view>, 10> kKinds{{
     {StateKind::weight, "weight"},
     {StateKind::bias, "bias"},
     {StateKind::norm, "norm"},
     {StateKind::computed, "computed"},
     {StateKind::slot, "slot"},
     {StateKind::own_slot, "own_slot"},
+    {StateKind::average, "average"},
     {StateKind::deferred, "deferred"},
     {StateKind::scaling, "scaling"},
     {StateKind::resident, "resident"},

@@ -48,7 +48,7 @@ std::string offer_for_export(const std::string& folder) {
 void add_export(CLI::App& app, Command& chosen) {
   struct Options {
     std::string source, output = "model.onnx";
-    bool portable = false;
+    bool portable = false, raw = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -57,6 +57,9 @@ void add_export(CLI::App& app, Command& chosen) {
       ->add_option("run", options->source,
                    "a run's folder, or a .safetensors file in it; with --portable also FILE.onnx")
       ->required();
+  command->add_flag("--parameters", options->raw,
+                    "the parameters themselves, also of a run that tests their averages "
+                    "(TRAIN.EMA)");
   command->add_flag("--portable", options->portable,
                     "write the network in ONNX's operators only, for other engines");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
@@ -92,7 +95,7 @@ void add_export(CLI::App& app, Command& chosen) {
       const std::string step = step_in(folder.empty() ? "." : folder);
       check_output(options->output, [&] { return files_kept(weights, step); });
       const RunFiles files{weights, step};
-      TrainingModel model = network_with_values(files);
+      TrainingModel model = network_with_values(files, options->raw);
       const std::string contents = task_kind_of(model).describe(model, files);
       if (options->portable) model = portable_network(std::move(model), step);
       save_model(model, options->output);

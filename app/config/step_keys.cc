@@ -166,9 +166,19 @@ ConfigKeys keys_of(StepSettings& step) {
        &options.synchronised_batch_norm,
        "batch norm uses the statistics of the whole batch over all replicas",
        {.remembered = true}},
+      {"TRAIN.EMA",
+       &options.average.decay,
+       "decay of moving averages of the trained parameters, such as 0.999, kept beside them; tests "
+       "and the trained network use the averages; 0: none",
+       {.least = 0, .decides_bits = true}},
       {"TRAIN.WHOLE_LOSS", &options.whole_loss,
        "add the metric whole_loss: the loss of one replica with the whole batch, which costs "
        "replica 0 the forward pass of all rows; not for detectors"},
+
+      {"TEST.AVERAGES",
+       &options.average.predicts,
+       "with TRAIN.EMA: tests and the trained network use the averages; false: the parameters",
+       {.decides_bits = true}},
 
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,

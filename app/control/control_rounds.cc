@@ -37,7 +37,7 @@ ControlRounds::ControlRounds(const ControlConfig& config, Session& session, int6
       count_(count),
       shares_(shares_of(config, session.model())),
       resident_(session),
-      policy_(session, kind_, count) {
+      policy_(session, kind_, count, Reads::parameters) {
   const std::size_t rows = config.rows();
   batch_.observations.resize(rows * kind_.observations);
   batch_.actions.resize(rows);

@@ -15,12 +15,13 @@ std::vector<std::string> of_all_replicas(const std::vector<Replicated>& items) {
 
 }  // namespace
 
-PolicyProgram::PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows)
+PolicyProgram::PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows,
+                             Reads reads)
     : session_(session),
       replicas_(session.model().replicas),
       values_(kind.observations),
       rows_(rows / session.model().replicas),
-      predictors_(predict_on_every_replica(session.model())) {
+      predictors_(predict_on_every_replica(session.model(), reads)) {
   check(rows > 0 && rows % session.model().replicas == 0, rows,
         " observations cannot be shared equally by ", replicas_, " replicas");
   check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 2, "the network has ",

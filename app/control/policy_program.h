@@ -14,8 +14,10 @@ namespace lockstep {
 class PolicyProgram final : public Predictor {
  public:
   // `rows` is the number of observations in a call, divided equally over the replicas. `session`
-  // must outlive this object. Throws if the network's inputs and outputs are not a policy's.
-  PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows);
+  // must outlive this object. Episodes to learn from are played by the parameters, never by their
+  // averages. Throws if the network's inputs and outputs are not a policy's.
+  PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows,
+                Reads reads = Reads::as_built);
 
   Predicted predict(std::span<const float> observations) override;
 

@@ -84,7 +84,8 @@ class PictureDetector {
         session_(model_, all_devices(config_.run), all_kernels(),
                  session_options(config_, config_.run.threads, nullptr)),
         finder_(config_, session_) {
-    const WeightsOptions whole{.path = run.weights, .whole = true};
+    const WeightsOptions whole{
+        .path = run.weights, .whole = true, .raw = !config_.step.options.average.predicts};
     if (is_onnx(run.weights))
       load_weights(session_, values_in(file, model_), whole);
     else

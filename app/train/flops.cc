@@ -36,7 +36,7 @@ int64_t parameter_values(const TrainingModel& model) {
   int64_t values = 0;
   for (const State& state : model.states)
     if (is_parameter(state.kind))
-      values += element_count(to_dims(model.inference.shape(model.inference.at(state.values[0]))));
+      values += element_count(to_dims(model.step.shape(model.step.at(state.values[0]))));
   return values;
 }
 

@@ -21,7 +21,8 @@ constexpr const char* kIterations = "iterations";
 StateValues weights_of(const Session& session) {
   StateValues values;
   for (const State& state : session.model().states)
-    if (is_weight(state.kind)) values.emplace(state.name, states_of(session).read(state.values[0]));
+    if (is_weight(state.kind) || state.kind == StateKind::average)
+      values.emplace(state.name, states_of(session).read(state.values[0]));
   return values;
 }
 

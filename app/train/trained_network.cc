@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "graph/average.h"
 #include "graph/passes/predict.h"
 #include "lockstep/operators.h"
 #include "runtime/state/safetensors.h"
@@ -30,13 +31,17 @@ std::string said_of(const std::map<std::string, std::string>& metadata) {
 
 }  // namespace
 
-TrainingModel network_with_values(const RunFiles& files) {
+TrainingModel network_with_values(const RunFiles& files, bool raw) {
   const auto& [weights, step] = files;
   check(fs::exists(step), weights, ": ", step,
         ", which contains the network of these weights, does not exist");
   const TrainingModel model = load_model(all_ops(), step).model;
-  const Safetensors file = read_safetensors(weights);
+  Safetensors file = read_safetensors(weights);
   if (!file.checked) std::cerr << "lockstep: " << unchecked_line(weights) << "\n";
+  for (const State& state : model.states)
+    if (const auto found = file.tensors.find(averaged_by(state.name));
+        raw && state.kind == StateKind::average && found != file.tensors.end())
+      file.tensors.insert_or_assign(state.name, found->second);
   try {
     TrainingModel network = with_trained_values(model, file.tensors);
     network.metadata["trained"] = said_of(file.metadata);

@@ -14,8 +14,9 @@ struct RunFiles {
   std::string step;
 };
 // The network of a run with its values, for any task. The values come from a checkpoint or from
-// weights alone, the graph from the run's step.onnx.
-TrainingModel network_with_values(const RunFiles& files);
+// weights alone, the graph from the run's step.onnx. With `raw` the network has the parameters
+// themselves, even if the step predicts by their averages.
+TrainingModel network_with_values(const RunFiles& files, bool raw = false);
 
 // The fed input of a network with its values.
 Value input_of(const Graph& inference);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "graph/average.h"
 #include "graph/listed.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/processes.h"
@@ -53,17 +54,24 @@ Matched matched(const Session& session, const StateValues& tensors, const Weight
     auto found = tensors.find(name);
     return found != tensors.end() ? found : tensors.find("module." + name);
   };
+  auto find_trained = [&](const State& state) {
+    const auto average =
+        options.raw || !is_parameter(state.kind) ? tensors.end() : find(average_of(state.name));
+    return average != tensors.end() ? average : find(state.name);
+  };
   Matched result;
   std::vector<std::string> missing, renewed, wrong, unused;
   std::set<std::string> used;
   for (const State& state : session.model().states) {
     if (!is_weight(state.kind)) continue;
-    auto found = find(state.name);
+    auto found = find_trained(state);
     if (found == tensors.end()) {
       missing.push_back(state.name);
       continue;
     }
     used.insert(found->first);
+    for (const std::string& name : {state.name, average_of(state.name)})
+      if (const auto beside = find(name); beside != tensors.end()) used.insert(beside->first);
     check_finite(found->second, options.path, state.name);
     const TensorDesc& desc = states_of(session).at(state.values[0]).desc;
     const Literal& theirs = found->second;
@@ -126,7 +134,9 @@ void share(const Session& session, StateValues& values) {
 void load(Session& session, const StateValues& values) {
   StateValues of_replicas;
   for (const State& state : session.model().states)
-    if (const auto found = values.find(state.name); found != values.end())
+    if (const auto found =
+            values.find(state.kind == StateKind::average ? averaged_by(state.name) : state.name);
+        found != values.end())
       for (const std::string& value : state.values) of_replicas.emplace(value, found->second);
   session.load(of_replicas);
 }

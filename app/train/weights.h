@@ -23,6 +23,8 @@ struct WeightsOptions {
       false;  // tensors that differ only in the number of classes keep their initial values
   int64_t classes = 0;
   bool whole = false;  // the file must have all tensors of the network
+  // true: the parameters themselves, even if the file has their averages (w_ema).
+  bool raw = false;
 };
 
 // Lines for the user.
@@ -32,8 +34,9 @@ struct WeightsReport {
 };
 
 // Loads the file's tensors into every replica, by the names of the model's parameters and running
-// statistics. With several processes rank 0 reads the file and sends each tensor by its name. All
-// processes make the same call; only rank 0 has lines. The lines give the number of matches,
+// statistics. A parameter gets its average if the file has one; averages of the model start at
+// their parameters. With several processes rank 0 reads the file and sends each tensor by its name.
+// All processes make the same call; only rank 0 has lines. The lines give the number of matches,
 // tensors missing from the file, and unused tensors of the file. Throws, listing all of them, for
 // different shapes, and if nothing matches; the session is then unchanged.
 WeightsReport load_weights(Session& session, const WeightsOptions& options);

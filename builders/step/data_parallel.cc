@@ -24,6 +24,7 @@
 #include "builders/step/updates.h"
 #include "builders/step/whole_loss.h"
 #include "graph/auxiliaries.h"
+#include "graph/average.h"
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "lockstep/operators.h"
@@ -152,6 +153,7 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
         {slot.name, slot.differs_by_replica ? StateKind::own_slot : StateKind::slot, slot.first});
   if (options.deferred)
     of_trained.push_back({std::string(name_of(StateKind::deferred)), StateKind::deferred});
+  if (options.average.active()) of_trained.push_back({kAverage, StateKind::average, 0, true});
   for (std::size_t p = 0; p < one.params.size(); ++p) {
     const Net::Param& param = one.params[p];
     State state{{param.name, {param.name}}, param.kind};
@@ -233,6 +235,8 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   also(update_statistics(
       one, {options.statistics, n, options.deferred, options.synchronised_batch_norm}, flags));
   also(update_parameters(one, optimizer, options.rules, flags));
+  if (options.average.active())
+    also(update_averages(one, options.average.decay, step.updates, flags));
   if (scale) also(update_loss_scale(one.graph, *scale, flags.skipped, options.loss_scaling));
   list_values(step, one, report, flags, optimizer);
   initialise_states(step, one, optimizer, options);
@@ -243,6 +247,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   step.step = std::move(one.graph);
   declare_outputs(step);
   trace_inference(step, model);
+  if (options.average.active() && options.average.predicts) predict_by_averages(step);
   if (options.precision != DType::float32) lower_precision(step, options.precision);
 
   TrainingModel all = replicate(step, n, options.scope);

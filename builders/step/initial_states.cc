@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/step/initial_states.h"
 
+#include "lockstep/operators.h"
 #include "operators/collective/collective.h"
 
 namespace lockstep {
@@ -32,7 +33,9 @@ void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<Be
     state.kind = other.kind;
     state.name = join(name, "_", other.name);
     state.values = {state.name};
-    bind_initial(one, state.name, filled(one, state.name, drawn.dims, constant(other.first), 0));
+    bind_initial(one, state.name,
+                 other.copies ? identity(one.init, first, state.name + "_init")
+                              : filled(one, state.name, drawn.dims, constant(other.first), 0));
     one.states.push_back(std::move(state));
   }
 }

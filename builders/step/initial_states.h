@@ -22,7 +22,8 @@ struct DrawnState {
 struct BesideState {
   std::string name;
   StateKind kind;
-  float first = 0;  // initial value of each element
+  float first = 0;      // initial value of each element
+  bool copies = false;  // true: starts as the other state's first value
 };
 
 // Adds the state to the graph of one replica. The first of `replicas` draws the initial value and

@@ -57,6 +57,8 @@ void check_options(const DataParallelOptions& options) {
                                      {"rules.weight_decay_norm", options.rules.weight_decay_norm},
                                      {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
     check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
+  check(options.average.decay >= 0 && options.average.decay < 1, "average.decay (TRAIN.EMA) is ",
+        options.average.decay, ", should be at least 0 and below 1");
   for (const auto* factors : {&options.rules.rates, &options.rules.decays})
     for (const auto& [pattern, factor] : *factors)
       check(std::isfinite(factor) && factor >= 0, "the factor of '", pattern, "' (SOLVER.",

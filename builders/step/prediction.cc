@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/average.h"
 #include "graph/random_stream.h"
 #include "lockstep/operators.h"
 
@@ -32,6 +33,13 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
   fix_random_streams(model.inference);
   for (const Net::Named& output : net.outputs())
     model.inference.output(named_output(model.inference, output));
+}
+
+void predict_by_averages(TrainingModel& model) {
+  for (const State& state : model.states)
+    if (state.kind == StateKind::average)
+      if (const Value read = model.inference.find(averaged_by(state.name)))
+        model.inference.rename(read, state.name);
 }
 
 }  // namespace lockstep

@@ -12,5 +12,7 @@ Value named_output(Graph& graph, const Net::Named& output);
 
 // Fills model.inference. Throws if a parameter does not exist in training or has another type.
 void trace_inference(TrainingModel& model, const ModelFn& network);
+// Lets the inference graph read the averages of parameters instead of the parameters.
+void predict_by_averages(TrainingModel& model);
 
 }  // namespace lockstep

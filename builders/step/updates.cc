@@ -4,6 +4,7 @@
 #include <map>
 
 #include "builders/optimizers/decay.h"
+#include "graph/average.h"
 #include "lockstep/operators.h"
 
 namespace lockstep {
@@ -141,6 +142,39 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
       updates.push_back({graph.name(update.slots[s]), graph.name(updated.slots[s])});
   }
   return updates;
+}
+
+// In a skipped step the average is multiplied by 1 and the parameter, which is finite, by 0.
+std::vector<Binding> update_averages(OneReplica& one, float decay,
+                                     const std::vector<Binding>& updates, const Flags& flags) {
+  Graph& graph = one.graph;
+  Value keep = graph.constant("ema_decay", Literal::scalar(decay));
+  Value take = graph.constant("ema_share", Literal::scalar(1 - decay));
+  if (flags.skipped) {
+    const auto node = [&](const char* type, std::vector<Value> inputs, const char* name) {
+      return graph.add_value({.type = type, .inputs = std::move(inputs)}, name);
+    };
+    const Value zero = graph.constant("ema_never", Literal::scalar<int64_t>(0));
+    const Value sound = node("Less", {flags.skipped, zero}, "ema_sound");
+    const Value all = graph.constant("ema_all", Literal::scalar(1.0F));
+    const Value none_of = graph.constant("ema_none", Literal::scalar(0.0F));
+    keep = node("Where", {sound, keep, all}, "ema_kept");
+    take = node("Where", {sound, take, none_of}, "ema_taken");
+  }
+  std::map<std::string, std::string> made;
+  for (const Binding& update : updates) made[update.state] = update.value;
+  std::vector<Binding> averages;
+  for (std::size_t p = one.params.size(); p-- > 0;) {
+    if (!one.gradients[p]) continue;
+    const Net::Param& param = one.params[p];
+    const std::string state = average_of(param.name);
+    const Value before = step_input(graph, state, graph.type(param.value),
+                                    "the average of '" + param.name + "'", param.origin);
+    const Value value = weighted_sum(graph, {{before, keep}, {graph.at(made.at(param.name)), take}},
+                                     state + "_new");
+    averages.push_back({state, graph.name(value)});
+  }
+  return averages;
 }
 
 }  // namespace lockstep

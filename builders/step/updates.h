@@ -36,4 +36,8 @@ inline constexpr const char* kUpdatesMade = "updates_made";
 std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimizer,
                                        const ParamRules& rules, const Flags& flags);
 
+// Moves the averages towards the new parameters. `updates` are the bindings of parameters.
+std::vector<Binding> update_averages(OneReplica& one, float decay,
+                                     const std::vector<Binding>& updates, const Flags& flags);
+
 }  // namespace lockstep

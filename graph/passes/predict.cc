@@ -4,6 +4,7 @@
 #include <map>
 
 #include "graph/auxiliaries.h"
+#include "graph/average.h"
 
 namespace lockstep {
 namespace {
@@ -36,10 +37,13 @@ std::map<std::string, const State*> states_by_input(const TrainingModel& model) 
 
 }  // namespace
 
-Predictors predict_on_every_replica(const TrainingModel& model) {
+Predictors predict_on_every_replica(const TrainingModel& model, Reads reads) {
   const Graph& one = model.inference;
   Predictors all{Graph(one.ops(), "prediction"), {}, {}};
-  const auto states = states_by_input(model);
+  auto states = states_by_input(model);
+  if (reads == Reads::parameters)
+    for (auto& [input, state] : states)
+      if (state->kind == StateKind::average) state = model.find_state(averaged_by(state->name));
   for (Value input : one.inputs())
     if (!states.contains(one.name(input)) && !one.literal(input))
       all.inputs.push_back({one.name(input), {}});
@@ -98,7 +102,10 @@ TrainingModel with_trained_values(const TrainingModel& model, const StateValues&
     const TensorType type{found->second.dtype(), to_shape(found->second.dims())};
     check(type == from.type(input), "'", plain, "' is ", from.type(input), " but its value is ",
           found->second.type());
-    value = to.constant(from.find(plain) ? name : plain, found->second);
+    // The constant of an average has the parameter's name.
+    const bool averages = state->second->kind == StateKind::average;
+    const std::string constant = averages ? averaged_by(plain) : plain;
+    value = to.constant(from.find(constant) ? name : constant, found->second);
   }
   for (int id = 0; id < from.value_count(); ++id)
     if (const Literal* literal = from.literal({id}); literal && !from.producer({id}))

@@ -15,6 +15,10 @@ struct Predictors {
   Graph graph;
   std::vector<Replicated> inputs, outputs;
 };
-Predictors predict_on_every_replica(const TrainingModel& model);
+enum class Reads {
+  as_built,    // the averages of parameters, if the inference graph reads averages
+  parameters,  // never averages
+};
+Predictors predict_on_every_replica(const TrainingModel& model, Reads reads = Reads::as_built);
 
 }  // namespace lockstep

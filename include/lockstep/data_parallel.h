@@ -36,6 +36,17 @@ struct ParamRules {
   std::vector<PatternFactor> rates = {}, decays = {};
 };
 
+// Moving averages of the trained parameters, kept as states: the average of w is w_ema. After each
+// update, w_ema = decay * w_ema + (1 - decay) * w. A skipped step leaves the averages unchanged.
+// Running statistics are not averaged.
+struct AverageOptions {
+  float decay = 0;  // 0: no averages
+  // true: the inference graph reads the averages instead of the parameters.
+  bool predicts = true;
+
+  bool active() const { return decay > 0; }
+};
+
 // Gradient clipping.
 struct ClipOptions {
   float norm = 0;       // limit of the norm of all gradients together; 0: not clipped
@@ -143,6 +154,7 @@ struct DataParallelOptions {
   bool synchronised_batch_norm = false;
   StatisticsPolicy statistics = StatisticsPolicy::each;
   ClipOptions clip = {};
+  AverageOptions average = {};
   // float16 or bfloat16: expensive operators (Op::narrow) use 16-bit floats in a step. Parameters,
   // updates, reduced values and prediction stay float32. With float16 the loss is scaled, and steps
   // that overflow are skipped (skip_non_finite).

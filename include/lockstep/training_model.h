@@ -27,9 +27,21 @@ using Owners = std::unordered_map<std::string, int>;
 // The kind of a state decides how the state is trained. The first three kinds are classes of
 // parameters (ParamRules in data_parallel.h). `computed`: made by the step itself (running
 // statistics). `slot`: kept by an optimiser; `own_slot`: a slot that differs by replica.
+// `average`: the moving average of a parameter.
 // `deferred`: a gradient that waits for the next step. `scaling`: keeps 16-bit gradients in range.
 // `resident`: rows of a batch that many steps take their minibatches from.
-enum class StateKind { weight, bias, norm, computed, slot, own_slot, deferred, scaling, resident };
+enum class StateKind {
+  weight,
+  bias,
+  norm,
+  computed,
+  slot,
+  own_slot,
+  average,
+  deferred,
+  scaling,
+  resident
+};
 std::string_view name_of(StateKind kind);
 StateKind state_kind_named(std::string_view name);
 bool is_parameter(StateKind kind);        // weight, bias or norm

@@ -48,8 +48,9 @@ struct Update {
   int node;
   Value gradient;
   float factor = 1, decay = 0;
-  int before = -1;  // the node that applied decay or a factor to the gradient
-  int cast = -1;    // the node that widened the gradient
+  int before = -1;                  // the node that applied decay or a factor to the gradient
+  int cast = -1;                    // the node that widened the gradient
+  std::vector<int> followers = {};  // nodes that read the new parameter, such as its average
 };
 // The key of updates that differ only in their tensors: the type, replica, rate, number, `unless`
 // and attributes are equal.
@@ -67,16 +68,23 @@ class UpdateFusion {
     for (int i = 0; i < from_.node_count(); ++i) find(from_.node(i));
     std::map<int, std::vector<Update>> by_last;
     std::set<int> gone;
+    std::map<int, std::vector<int>> later;  // followers by the last update of their portion
     for (const auto& [alike, all] : groups_)
       for (const std::vector<Update>& updates : portions(all)) {
         if (updates.size() < 2 && !gains_alone(updates.front())) continue;
         for (const Update& update : updates) gone.insert({update.node, update.before, update.cast});
+        for (const Update& update : updates)
+          for (int follower : update.followers)
+            if (follower < updates.back().node) {
+              gone.insert(follower);
+              later[updates.back().node].push_back(follower);
+            }
         by_last[updates.back().node] = updates;
       }
     GraphCopy copy(from_);
     for (int i = 0; i < from_.node_count(); ++i) {
       if (const auto last = by_last.find(i); last != by_last.end())
-        write(copy, last->second);
+        write(copy, last->second, later[i]);
       else if (!gone.count(i))
         copy.copy(from_.node(i));
     }
@@ -147,15 +155,32 @@ class UpdateFusion {
     if (!type) return;
     const auto in = node.inputs(), out = node.outputs();
     if (is_read(out[UpdatePlaces::kStep])) return;
+    std::vector<int> followers;
     for (Value made : out.subspan(1))
-      if (!from_.consumers(made).empty()) return;
+      for (int reader : from_.consumers(made)) {
+        if (!may_follow(from_.node(reader))) return;
+        followers.push_back(reader);
+      }
     const UpdatePlaces places = type->places();
     auto id = [&](std::size_t i) { return i < in.size() ? in[i].id : -1; };
     Update update = read(node, *type);
     read_as_computed(update);
+    update.followers = std::move(followers);
     groups_[{type, node.replica(), id(places.rate()), id(places.number()), id(places.unless()),
              numbers_in(type->attributes(node))}]
         .push_back(update);
+  }
+
+  // True if the node may wait for a fused update: it reads the result of one update, and no node
+  // reads its results.
+  bool may_follow(const Node& reader) const {
+    int updates = 0;
+    for (Value input : reader.inputs())
+      if (const auto maker = input ? from_.producer(input) : std::nullopt; maker)
+        updates += type_of(*maker) != nullptr;
+    return updates == 1 && !type_of(reader) &&
+           std::ranges::all_of(reader.outputs(),
+                               [&](Value made) { return !made || from_.consumers(made).empty(); });
   }
 
   // Skips the cast of a gradient that is widened from 16 bits only for this update.
@@ -195,7 +220,8 @@ class UpdateFusion {
     return update;
   }
 
-  void write(GraphCopy& copy, const std::vector<Update>& updates) {
+  void write(GraphCopy& copy, const std::vector<Update>& updates,
+             const std::vector<int>& followers) {
     const Node last = from_.node(updates.back().node);
     const UpdateType& type = *type_of(last);
     const UpdatePlaces places = type.places();
@@ -230,6 +256,7 @@ class UpdateFusion {
                                 .output_names = std::move(names)},
                                last);
     for (std::size_t i = 0; i < results.size(); ++i) copy.set(results[i], made.outputs()[i]);
+    for (int follower : followers) copy.copy(from_.node(follower));
   }
 
   const Graph& from_;

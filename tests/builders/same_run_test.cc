@@ -269,6 +269,12 @@ constexpr Way kWays[] = {
      [](Trial& trial) { trial.options.all_reduce.packing = parse_packing("ready:64:1k"); }},
     {"clipped first",
      [](Trial& trial) { trial.options.clip = {.norm = 0.5F, .before_reduce = true}; }},
+    {"averages, and rates by name",
+     [](Trial& trial) {
+       trial.options.average.decay = 0.75F;
+       trial.options.rules.rates = {{"*", 0.5F}, {"*b*", 0.25F}};
+       trial.options.rules.decays = {{"*", 2}};
+     }},
     {"means", [](Trial& trial) { trial.means = true; }},
     {"mean statistics", [](Trial& trial) { trial.options.statistics = StatisticsPolicy::mean; }},
     {"statistics in turn",

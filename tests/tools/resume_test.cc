@@ -130,6 +130,27 @@ TEST_F(ResumeTest, OfEveryOptimiserGivesTheSameBits) {
   }
 }
 
+// The tests lower the rate, so a resumed run needs their history; the averages are states.
+TEST_F(ResumeTest, OfAPlateauAndOfAveragesGivesTheSameBits) {
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(),
+                {"SOLVER.LR_POLICY", "plateau", "SOLVER.PLATEAU_PATIENCE", "0",  //
+                 "SOLVER.PLATEAU_THRESHOLD", "9", "SOLVER.PLATEAU_FACTOR", "0.5", "TEST.ITERS", "2",
+                 "TRAIN.EMA", "0.75", "SOLVER.RATES", "{\"*_b\": 0.5}"});
+    return more;
+  };
+  ASSERT_EQ(train("whole", with({"SOLVER.MAX_ITER", "9"})).exit_code, 0);
+  for (const std::string cut : {"3", "4", "7"}) {
+    ASSERT_EQ(train("cut" + cut, with({"SOLVER.MAX_ITER", cut})).exit_code, 0);
+    ASSERT_EQ(train("cut" + cut, with({"SOLVER.MAX_ITER", "9", "--resume"})).exit_code, 0);
+    EXPECT_TRUE(checkpoint("whole") == checkpoint("cut" + cut)) << cut;
+  }
+  const Safetensors file = read_safetensors(folder / "whole/checkpoint.safetensors");
+  EXPECT_NE(file.metadata.at("plateau").find("\"drops\":[4,6,8]"), std::string::npos)
+      << file.metadata.at("plateau");
+  EXPECT_EQ(run_lockstep({"export", folder / "whole", "-o", folder / "whole.onnx"}).exit_code, 0);
+}
+
 TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   const std::string path = folder / "run/checkpoint.safetensors";
