@@ -10,6 +10,7 @@
 #include "app/arrays/metrics.h"
 #include "app/config/files.h"
 #include "app/config/key.h"
+#include "app/config/trained_keys.h"
 #include "app/train/settings.h"
 #include "lockstep/feeds.h"
 
@@ -22,7 +23,7 @@ struct ArraysConfig : TrainSettings {
   std::string model = kArrays;
   std::string onnx;
   std::string loss = "loss";
-  bool train_batch_norm = false;
+  TrainedKeys trained;
   std::string weights;
 
   std::string dataset = kArrays;

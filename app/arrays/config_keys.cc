@@ -35,10 +35,6 @@ ConfigKeys keys_of_network(ArraysConfig& c) {
        "{KIND: [OUTPUT, TARGET]}. Kinds: " +
            kinds_of_loss(),
        {.remembered = true, .nested = true}},
-      {"MODEL.TRAIN_BATCH_NORM",
-       &c.train_batch_norm,
-       "train batch norms even where the file says training_mode 0",
-       {.remembered = true}},
       {"MODEL.WEIGHTS", &c.weights, "safetensors file to start from; tensors are matched by name"}};
 }
 
@@ -112,8 +108,8 @@ ConfigKeys keys_of_test(ArraysConfig& c) {
 
 ConfigKeys keys_of(ArraysConfig& c) {
   return joined({run_keys(c, "the order of examples and random draws"), keys_of(c.run),
-                 keys_of_network(c), keys_of_data(c), keys_of_loop(c), keys_of_test(c),
-                 loop_keys(c), solver_keys(c), keys_of(c.step)});
+                 keys_of_network(c), keys_of(c.trained), keys_of_data(c), keys_of_loop(c),
+                 keys_of_test(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "app/arrays/data.h"
+#include "graph/average.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
@@ -17,6 +18,17 @@ namespace {
 // Falls from 1 to 0 as the value rises, over all numbers.
 double falling(double value) { return value >= 0 ? 0.5 / (1 + value) : 1 - 0.5 / (1 - value); }
 double falling_from(double rank) { return rank <= 0.5 ? 0.5 / rank - 1 : 1 - 0.5 / (1 - rank); }
+
+// Makes the test's step read the moving averages of parameters that the session has.
+void read_averages(TrainingModel& test, const TrainingModel& trained) {
+  for (State& state : test.states) {
+    const State* average = trained.find_state(average_of(state.name));
+    if (!average) continue;
+    for (std::size_t k = 0; k < state.values.size(); ++k)
+      test.step.rename(test.step.at(state.values[k]), average->values.at(k));
+    state = *average;
+  }
+}
 
 }  // namespace
 
@@ -83,6 +95,7 @@ HeldOutArrays::HeldOutArrays(const ArraysConfig& config, const ArraysNetwork& ne
   for (std::size_t i = 0; i < types.size(); ++i) {
     TrainingModel model = network.test_step(types[i], processes);
     if (comm) model = partition(model, {comm->rank(), processes});
+    if (config.step.options.average.predicts) read_averages(model, session.model());
     Form& form = *forms_.emplace_back(std::make_unique<Form>(std::move(model)));
     form.example = examples[i];
     for (const StepInput& input : form.model.inputs)

@@ -32,7 +32,11 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
   const auto set = open_arrays(config, "DATA.TRAIN", config.train, network.fed_in_training());
   TrainingModel model = std::move(network.steps(example_types(*set), 1).back());
   model.metadata.merge(arrays_metadata(config));
-  return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
+  return {{std::move(model)},
+          config.run,
+          shares_of(config, config.replicas()),
+          "",
+          network.notes(example_types(*set).back())};
 }
 
 std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "app/onnx/initializer_notes.h"
 #include "app/onnx/network_file.h"
 #include "app/onnx/network_part.h"
 #include "builders/net/imported.h"
+#include "graph/initializer_kinds.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
 #include "lockstep/data_parallel.h"
@@ -205,6 +207,26 @@ std::map<std::string, TensorType> ArraysNetwork::types_of(const ExampleTypes& ex
   return types;
 }
 
+// An initializer is trained if a term of the loss trains it.
+InitializerChoices ArraysNetwork::choices_of(const LoadedModel& training) const {
+  const TrainingPatterns patterns{config_.step.options.frozen, config_.trained.train,
+                                  config_.trained.batch_norms};
+  InitializerChoices all = choose_initializers(training, terms_[0].prediction, patterns);
+  for (std::size_t t = 1; t < terms_.size(); ++t) {
+    const InitializerChoices more = choose_initializers(training, terms_[t].prediction, patterns);
+    for (std::size_t i = 0; i < all.all.size(); ++i)
+      if (all.all[i].why == Why::unused) all.all[i] = more.all.at(i);
+  }
+  if (all.trained().empty())
+    return choose_some_initializers(training, terms_[0].prediction, patterns);
+  return all;
+}
+
+std::vector<std::string> ArraysNetwork::notes(const ExampleTypes& examples) const {
+  const auto training = parts(examples, true).training;
+  return notes_on(*training, choices_of(*training));
+}
+
 // A prediction takes examples of any form.
 ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples, bool is_only_form) const {
   const auto whole = specialised(load_network(config_.onnx), types_of(examples));
@@ -220,14 +242,8 @@ ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples, bool is_
       {},
       {}};
   for (const auto& [name, example] : examples) parts.beside[name] = batch_type(example);
-  parts.options.train_batch_norm = config_.train_batch_norm;
-  for (const LossTerm& term : terms_) {
-    const auto trained =
-        trainable_initializers(*parts.training, term.prediction, config_.step.options.frozen);
-    parts.options.trainable.insert(trained.begin(), trained.end());
-  }
-  if (parts.options.trainable.empty())
-    check_some_trainable(*parts.training, terms_[0].prediction, config_.step.options.frozen);
+  parts.options.train_batch_norm = config_.trained.batch_norms;
+  parts.options.trainable = choices_of(*parts.training).trained();
   return parts;
 }
 
@@ -253,8 +269,10 @@ TrainingModel ArraysNetwork::step(const Parts& parts, int processes) const {
     Values values(net, *parts.prediction, parts.options, parts.beside);
     for (const std::string& name : predictions()) net.output(name, values(name));
   };
-  return build_data_parallel_model(
+  TrainingModel built = build_data_parallel_model(
       all_ops(), model, optimizer_of(config_.optimizer, config_.schedule.scale_momentum), options);
+  write_kinds(file_->kinds, built.metadata);
+  return built;
 }
 
 std::string ArraysNetwork::mean_named(std::size_t term) { return join("test_mean_", term); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/arrays/config.h"
+#include "builders/net/trained_initializers.h"
 #include "lockstep/model_files.h"
 #include "lockstep/net.h"
 #include "lockstep/training_model.h"
@@ -47,6 +48,8 @@ class ArraysNetwork {
   // The forward pass of a test. Its outputs, for each replica: the mean of each term of the loss,
   // the number of elements of each mean that counts elements, and the outputs of the metrics.
   TrainingModel test_step(const ExampleTypes& examples, int processes) const;
+  // Lines about the initializers, for people.
+  std::vector<std::string> notes(const ExampleTypes& examples) const;
   // Outputs of the test's step, by their names in the step's graph without the replica.
   static std::string mean_named(std::size_t term);
   static std::string count_named(std::size_t term);
@@ -55,6 +58,7 @@ class ArraysNetwork {
  private:
   struct Parts;
   Parts parts(const ExampleTypes& examples, bool is_only_form) const;
+  InitializerChoices choices_of(const LoadedModel& training) const;
   TrainingModel step(const Parts& parts, int processes) const;
   std::vector<std::string> losses_in_network() const;
   std::vector<std::string> predictions() const;

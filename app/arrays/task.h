@@ -19,6 +19,7 @@ class ArraysTask final : public Task {
   explicit ArraysTask(ArraysConfig config);
 
   const TrainSettings& settings() const override { return config_; }
+  LrSchedule& schedule() override { return config_.schedule; }
   ConfigKeys keys() override { return keys_of(config_); }
   std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return config_.output_dir; }

@@ -29,6 +29,7 @@ std::shared_ptr<const LoadedModel> part_of(const LoadedModel& file,
   part->model.inference = std::move(copy.to());
   part->model.metadata = file.model.metadata;
   part->initializers = file.initializers;
+  part->kinds = file.kinds;
   return part;
 }
 
