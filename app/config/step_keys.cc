@@ -170,7 +170,7 @@ ConfigKeys keys_of(StepSettings& step) {
        &options.average.decay,
        "decay of moving averages of the trained parameters, such as 0.999, kept beside them; tests "
        "and the trained network use the averages; 0: none",
-       {.least = 0, .decides_bits = true}},
+       {.least = 0, .most = 0.999999, .decides_bits = true}},
       {"TRAIN.WHOLE_LOSS", &options.whole_loss,
        "add the metric whole_loss: the loss of one replica with the whole batch, which costs "
        "replica 0 the forward pass of all rows; not for detectors"},

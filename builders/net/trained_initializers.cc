@@ -138,7 +138,7 @@ const WhyRecord& record_of(Why why) {
       {Why::exported_parameter, parameter, "a parameter, the exporter says"},
       {Why::exported_buffer, constant, "a buffer, the exporter says"},
       {Why::exported_constant, constant, "a constant, the exporter says"},
-      {Why::code, constant, "a number that the exporter lists neither as parameter nor as buffer"},
+      {Why::code, constant, "a number of the code, which the exporter does not list"},
       {Why::normaliser, constant, "normalises an input"},
       {Why::infinite, constant, "holds an infinite value"},
       {Why::mask, constant, "a mask"},

@@ -74,7 +74,8 @@ TEST_F(ConfigTest, HasFactorsByName) {
       "SOLVER.RATES is '-1', should be at least 0");
   expect_refused(train("run", {"SOLVER.RATES", "{conv9*: 0.1}"}),
                  {"learning rates by name (SOLVER.RATES)", "conv9*"});
-  expect_refused(train("run", {"TRAIN.EMA", "1"}), {"TRAIN.EMA", "below 1"});
+  expect_refused(train("run", {"TRAIN.EMA", "1"}),
+                 {"TRAIN.EMA is '1', should be at most 0.999999"});
 }
 
 TEST_F(ConfigTest, ATextMayBeNone) {
