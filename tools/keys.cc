@@ -34,7 +34,7 @@ void add_keys(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command->add_flag("--markdown", options->markdown,
                     "print Markdown, as in docs/configuration.md, docs/detection_keys.md, "
-                    "docs/text_keys.md or docs/control_keys.md");
+                    "docs/text_keys.md, docs/control_keys.md or docs/arrays_keys.md");
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "app/arrays/config.h"
 #include "app/control/control_config.h"
 #include "app/detection/detector_config.h"
 #include "app/task_kind.h"
@@ -51,6 +52,12 @@ void read_control(const ConfigFiles& files) {
   expect_read_again(config, read_control_config);
 }
 
+void read_arrays(const ConfigFiles& files) {
+  Origins origins;
+  ArraysConfig config = read_arrays_config(files, {}, 1, origins);
+  expect_read_again(config, read_arrays_config);
+}
+
 }  // namespace
 
 void read_configuration(const std::string& text) {
@@ -58,6 +65,7 @@ void read_configuration(const std::string& text) {
   const ConfigFiles files = config_files(file.path());
   const std::string task = task_kind_of(files, {}).name;
   if (task == "detection") return read_detector(files);
+  if (task == "arrays") return read_arrays(files);
   if (task == "text") return read_language_model(files);
   if (task == "control") return read_control(files);
   const ClassificationConfig config = read_config(file.path(), {});
