@@ -11,6 +11,7 @@
 
 #include "graph/listed.h"
 #include "lockstep/operators.h"
+#include "operators/gather/scatter_gradient.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -36,41 +37,6 @@ std::vector<Value> gather_nd_gradient(const GradientRequest& r) {
                              .attributes = {{"batch_dims", attributes.integer("batch_dims", 0)}}},
                             site),
           none};
-}
-
-// Overwritten elements get no gradient. The gradient of an update is gathered from its target. (If
-// two updates have one target, neither ONNX nor Lockstep defines which update stays.)
-std::vector<Value> scatter_gradient(const GradientRequest& r, const char* gather,
-                                    const Attributes& gathering, const Attributes& scattering) {
-  auto attributes = r.node.attributes();
-  const std::string reduction = attributes.text("reduction", "none");
-  check(reduction == "none" || reduction == "add", r.node.description(), ": reduction '", reduction,
-        "' has no gradient");
-  Graph& graph = r.graph;
-  std::vector<Value> dx(3);
-  if (r.wanted[0] && reduction == "add") dx[0] = r.dy[0];
-  if (r.wanted[0] && reduction == "none") {
-    Site site = gradient_site(r, 0);
-    Value zero = scalar_like(graph, r.x(2), 0, "zero");
-    dx[0] = graph.add_value({.type = r.node.type(),
-                             .inputs = {r.dy[0], r.x(1), expand_like(graph, zero, r.x(2), site)},
-                             .attributes = scattering},
-                            site);
-  }
-  if (r.wanted[2])
-    dx[2] = graph.add_value({.type = gather, .inputs = {r.dy[0], r.x(1)}, .attributes = gathering},
-                            gradient_site(r, 2));
-  return dx;
-}
-
-std::vector<Value> scatter_elements_gradient(const GradientRequest& r) {
-  auto attributes = r.node.attributes();
-  const Attributes axis{{"axis", attributes.integer("axis", 0)}};
-  return scatter_gradient(r, "GatherElements", axis, axis);
-}
-
-std::vector<Value> scatter_nd_gradient(const GradientRequest& r) {
-  return scatter_gradient(r, "GatherND", {}, {});
 }
 
 // Scatters the gradients to the selected elements.

@@ -161,13 +161,15 @@ std::unique_ptr<Kernel> prepare_gather_elements(const KernelRequest& request) {
   });
 }
 
-enum class Meeting { replaces, adds, multiplies };
+enum class Meeting { replaces, adds, multiplies, larger, smaller };
 
 Meeting meeting_of(const KernelRequest& request) {
   auto attributes = request.attributes();
   const std::string reduction = attributes.text("reduction", "none");
   return reduction == "add"   ? Meeting::adds
          : reduction == "mul" ? Meeting::multiplies
+         : reduction == "max" ? Meeting::larger
+         : reduction == "min" ? Meeting::smaller
                               : Meeting::replaces;
 }
 
@@ -175,6 +177,8 @@ template <class T>
 __device__ void meet(Meeting meeting, T& there, T update) {
   there = meeting == Meeting::adds         ? plus(there, update)
           : meeting == Meeting::multiplies ? times(there, update)
+          : meeting == Meeting::larger     ? (there < update ? update : there)
+          : meeting == Meeting::smaller    ? (update < there ? update : there)
                                            : update;
 }
 
@@ -350,7 +354,8 @@ std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
 
 std::vector<KernelEntry> gather_cuda() {
   const Refusal dims = up_to_dims(ElementPlaces::kMostDims), tuples = up_to_coordinates(1);
-  const Refusal scatters = every({takes<Numbers>(), reduces_by({"none", "add", "mul"})});
+  const Refusal scatters =
+      every({takes<Numbers>(), reduces_by({"none", "add", "mul", "max", "min"})});
   const Refusal elements_back = every({takes<Floats>(), dims});
   const Refusal tuples_back = every({takes<Floats>(), up_to_coordinates(2)});
   std::vector<KernelEntry> entries = select_cuda();
