@@ -8,6 +8,12 @@
 namespace lockstep {
 namespace {
 
+// True for types of values that pass a gradient on: floats, and the bytes between QuantizeLinear
+// and DequantizeLinear. The gradient itself is a float tensor.
+bool passes_gradient(DType type) {
+  return is_floating(type) || type == DType::int8 || type == DType::uint8;
+}
+
 class ReversePass {
  public:
   ReversePass(Graph& graph, const std::vector<Loss>& losses, const std::vector<Value>& wanted,
@@ -55,7 +61,7 @@ class ReversePass {
                              [&](Value input) { return input && needed_[input.id]; });
       if (!any) continue;
       for (Value output : node.outputs())
-        if (output && is_floating(graph_.dtype(output))) needed_[output.id] = true;
+        if (output && passes_gradient(graph_.dtype(output))) needed_[output.id] = true;
     }
   }
 
@@ -100,6 +106,7 @@ class ReversePass {
   }
 
   void contribute(Value to, Value gradient) {
+    if (!is_floating(graph_.dtype(gradient))) return;  // a cast to bytes: its slope is zero
     check(!graph_.type(gradient).ranked || !graph_.type(to).ranked ||
               graph_.shape(gradient).size() == graph_.shape(to).size(),
           "internal: the gradient of '", graph_.name(to), "' ", graph_.type(to), " came out as ",

@@ -24,6 +24,7 @@
 #include "operators/pool/pool.h"
 #include "operators/process/process.h"
 #include "operators/random/random.h"
+#include "operators/quantize/quantize.h"
 #include "operators/reduce/reduce.h"
 #include "operators/resident/resident.h"
 #include "operators/resize/resize.h"
@@ -64,6 +65,7 @@ inline constexpr OperatorFamily kFamilies[] = {
     {pool_ops, pool_cpu, pool_cuda},
     {process_ops, process_cpu, process_cuda, true},
     {random_ops, random_cpu, random_cuda},
+    {quantize_ops, quantize_cpu, quantize_cuda},
     {reduce_ops, reduce_cpu, reduce_cuda},
     {resident_ops, resident_cpu, resident_cuda},
     {resize_ops, resize_cpu, resize_cuda},
