@@ -10,7 +10,14 @@
 namespace lockstep {
 
 enum class ResizeMode { nearest, linear, cubic };
-enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric, crop };
+enum class ResizeCoordinates {
+  half_pixel,
+  pytorch_half_pixel,
+  align_corners,
+  asymmetric,
+  crop,
+  nearest_half_pixel
+};
 enum class ResizeNearest { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
 struct ResizeTaps {
@@ -48,6 +55,8 @@ struct ResizeLine {
                    ? region_start * (size - 1) + place * (region_end - region_start) * (size - 1) /
                                                      static_cast<double>(after - 1)
                    : 0.5 * (region_start + region_end) * (size - 1);
+      case ResizeCoordinates::nearest_half_pixel:
+        return (place + 0.5) / scale;
       default:
         return (place + 0.5) / scale - 0.5;
     }

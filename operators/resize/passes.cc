@@ -21,7 +21,7 @@ ResizeLine rule_of(AttributeReader attributes) {
                                                 attributes.text("mode", "nearest"), "mode"));
   line.coordinates = static_cast<ResizeCoordinates>(
       number_of(std::array{"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                           "tf_crop_and_resize"},
+                           "tf_crop_and_resize", "tf_half_pixel_for_nn"},
                 attributes.text("coordinate_transformation_mode", "half_pixel"),
                 "coordinate_transformation_mode"));
   line.nearest = static_cast<ResizeNearest>(
