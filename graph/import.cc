@@ -8,6 +8,7 @@
 #include "graph/graph_members.h"
 #include "graph/onnx.h"
 #include "graph/opset/newer_opsets.h"
+#include "graph/opset/updates.h"
 #include "graph/order.h"
 #include "graph/passes/prune.h"
 
@@ -21,13 +22,20 @@ void import_state(const onnx::TensorProto& tensor, const ImportOptions& options,
     options.values->emplace(tensor.name(), from_proto(tensor, options.place, tensor.name()));
 }
 
+// True for operators that the converter of older files replaces.
+bool converted(const std::string& type, int64_t opset) {
+  return (type == "Upsample" && opset < 10) || (type == "Scatter" && opset < 11);
+}
+
 void list_unknown(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset,
                   std::map<std::string, std::vector<std::string>>& unknown) {
   for (const auto& node : proto.node()) {
     std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-    if (domain.empty() && (written_with_older(node.op_type(), opset) ||
-                           is_of_sequences(node.op_type()) || is_control_flow(node.op_type())))
+    if (domain.empty() &&
+        (written_with_older(node.op_type(), opset) || converted(node.op_type(), opset) ||
+         is_of_sequences(node.op_type()) || is_control_flow(node.op_type())))
       continue;
+    if (is_update(domain, node.op_type())) continue;
     if (!ops.find(domain, node.op_type()))
       unknown[domain.empty() ? node.op_type() : domain + "." + node.op_type()].push_back(
           node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());

@@ -8,6 +8,10 @@
 
 #include "lockstep/model_files.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace lockstep {
 
 void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::string& value);

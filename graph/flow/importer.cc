@@ -5,6 +5,7 @@
 #include "graph/flow/sequences.h"
 #include "graph/onnx.h"
 #include "graph/opset/newer_opsets.h"
+#include "graph/opset/updates.h"
 #include "graph/printable.h"
 
 namespace lockstep {

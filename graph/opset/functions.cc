@@ -36,6 +36,14 @@ void write_swish(NewerNode& node) {
   node.become("Mul", {x, node.add("Sigmoid", {inner})});
 }
 
+// Swish of the gate, operand 0, times operand 1.
+void write_swiglu(NewerNode& node) {
+  const Value gate = node.input(0);
+  const float alpha = node.attributes().number("alpha", 1);
+  const Value inner = alpha == 1 ? gate : node.add("Mul", {gate, node.scalar(alpha)});
+  node.become("Mul", {node.add("Mul", {gate, node.add("Sigmoid", {inner})}), node.input(1)});
+}
+
 // Before opset 28, Mod of floats required fmod 1, with the dividend's sign.
 void floor_modulo(NewerNode& node) {
   if (!is_floating(node.dtype()) || node.attributes().integer("fmod", 0) != 0) return;

@@ -47,6 +47,13 @@ class NewerNode {
   Value scalar(double value) { return scalar(value, dtype()); }
   Value vector(const std::vector<int64_t>& values);
   Value shape_of(Value x) { return add("Shape", {x}); }
+  Value reshape(Value x, const std::vector<int64_t>& shape) {
+    return add("Reshape", {x, vector(shape)});
+  }
+  // The elements from `begin` up to, not including, `end` along `axis`.
+  Value slice(Value x, int64_t axis, int64_t begin, int64_t end) {
+    return add("Slice", {x, vector({begin}), vector({end}), vector({axis})});
+  }
   void become(const char* type, const std::vector<Value>& inputs, const Attributes& attributes = {},
               int output = 0);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of opset 18 and newer. libonnx 1.12 supports nothing past opset 17 and cannot convert down,
-// so import decomposes each node into opset 17 before libonnx sees it. The table of changes, by
-// operator, is in newer_opsets.cc.
+// Files of opset 18 and newer, and operators without a kernel. libonnx 1.12 supports nothing past
+// opset 17 and cannot convert down, so import decomposes each node into opset 17 before libonnx
+// sees it. The table of changes, by operator, is in newer_opsets.cc.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ namespace lockstep {
 inline constexpr int64_t kNewestOpset = 28;
 inline constexpr int64_t kNewestIrVersion = 14;
 
-// True for an operator that opset 17 or Lockstep lacks, in all its forms or in some, and that is
-// written with other operators at `opset`.
+// True for an operator that is decomposed at `opset` into other operators of opset 17: opset 17
+// lacks the operator, or Lockstep has no kernel for it.
 bool written_with_older(const std::string& type, int64_t opset);
 
 // Adds a node of ONNX's domain, read from a file at `opset`, which is newer than 17 unless the

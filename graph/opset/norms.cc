@@ -66,4 +66,30 @@ void write_rms_norm(NewerNode& node) {
   node.become("Mul", {narrow ? to(normal, given) : normal, node.input(1)});
 }
 
+// (x - mean) / deviation. The smallest deviation is inside the root, so that constant data has a
+// gradient.
+void write_mean_variance_norm(NewerNode& node) {
+  std::vector<int64_t> axes = node.attributes().integers("axes");
+  if (axes.empty()) axes = {0, 2, 3};
+  const Attributes over{{"axes", axes}, {"keepdims", int64_t{1}}};
+  const Value x = node.input(0);
+  const Value apart = node.add("Sub", {x, node.add("ReduceMean", {x}, over)});
+  const Value variance = node.add("ReduceMean", {node.add("Mul", {apart, apart})}, over);
+  const Value deviation = node.add("Sqrt", {node.add("Add", {variance, node.scalar(1e-18)})});
+  node.become("Div", {apart, deviation});
+}
+
+// x / (sum of |x|^p)^(1/p) along the axis, p 1 or 2; 0 stays 0.
+void write_lp_normalization(NewerNode& node) {
+  const int64_t p = node.attributes().integer("p", 2);
+  if (p != 1 && p != 2) fail(node.description(), ": p is ", p, ", should be 1 or 2");
+  const std::vector<int64_t> axes{node.attributes().integer("axis", -1)};
+  const Value x = node.input(0);
+  const Value norm =
+      node.add(p == 1 ? "ReduceL1" : "ReduceL2", {x}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+  const Value one = node.add("Cast", {node.add("Equal", {norm, node.scalar(0)})},
+                             {{"to", static_cast<int64_t>(node.dtype())}});
+  node.become("Div", {x, node.add("Add", {norm, one})});
+}
+
 }  // namespace lockstep

@@ -31,10 +31,6 @@ std::vector<int64_t> pads_of_every_axis(const NewerNode& node) {
   return pads;
 }
 
-Value sliced(NewerNode& node, Value x, int64_t axis, int64_t start, int64_t end) {
-  return node.add("Slice", {x, node.vector({start}), node.vector({end}), node.vector({axis})});
-}
-
 // Returns x tiled along an axis, from `begin` elements before x to `end` elements after.
 Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begin, int64_t end) {
   if (size < 1) fail(node.description(), ": mode wrap cannot pad an axis of size ", size);
@@ -42,7 +38,7 @@ Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begi
   const int64_t after = (std::max<int64_t>(end, 0) + size - 1) / size;
   const std::vector<Value> copies(before + 1 + after, x);
   const Value all = copies.size() == 1 ? x : node.add("Concat", copies, {{"axis", axis}});
-  return sliced(node, all, axis, before * size - begin, (before + 1) * size + end);
+  return node.slice(all, axis, before * size - begin, (before + 1) * size + end);
 }
 
 }  // namespace
@@ -121,7 +117,7 @@ void center_crop_or_pad(NewerNode& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = normal_axis(node, axes[i], rank);
     const int64_t size = node.size(0, axis), more = wanted[i] - size;
-    if (more < 0) x = sliced(node, x, axis, -more / 2, -more / 2 + wanted[i]);
+    if (more < 0) x = node.slice(x, axis, -more / 2, -more / 2 + wanted[i]);
     if (more <= 0) continue;
     pads[axis] = more / 2;
     pads[rank + axis] = more - more / 2;
