@@ -23,8 +23,8 @@
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 #include "operators/process/process.h"
-#include "operators/random/random.h"
 #include "operators/quantize/quantize.h"
+#include "operators/random/random.h"
 #include "operators/reduce/reduce.h"
 #include "operators/resident/resident.h"
 #include "operators/resize/resize.h"
@@ -64,8 +64,8 @@ inline constexpr OperatorFamily kFamilies[] = {
     {optimizer_ops, optimizer_cpu, optimizer_cuda},
     {pool_ops, pool_cpu, pool_cuda},
     {process_ops, process_cpu, process_cuda, true},
-    {random_ops, random_cpu, random_cuda},
     {quantize_ops, quantize_cpu, quantize_cuda},
+    {random_ops, random_cpu, random_cuda},
     {reduce_ops, reduce_cpu, reduce_cuda},
     {resident_ops, resident_cpu, resident_cuda},
     {resize_ops, resize_cpu, resize_cuda},
