@@ -21,7 +21,7 @@ except ImportError as error:
 
 from networks import TASKS
 
-RATE, MOMENTUM = 0.05, 0.9
+MOMENTUM = 0.9
 
 
 def write_csv(path, arrays):
@@ -77,7 +77,7 @@ def length_of(task, split, numbers):
 
 def trained_by_pytorch(task):
     """The held-out loss: the mean over the elements that count, in one batch or one by one."""
-    optimizer = torch.optim.SGD(task.net.parameters(), RATE, MOMENTUM)
+    optimizer = torch.optim.SGD(task.net.parameters(), task.rate, MOMENTUM)
     count = len(next(iter(task.train.values()))) if not task.lengths else len(task.lengths["train"])
     for step in range(task.steps):
         numbers = [(step * task.batch + i) % count for i in range(task.batch)]
@@ -111,7 +111,7 @@ class Runs:
                 "SHUFFLE: false}\n"
                 f"TRAIN: {{BATCH_SIZE: {task.batch}, SNAPSHOT_ITERS: 1000}}\n"
                 f"TEST: {{ITERS: 1000}}\nTHREADS: 1\n"
-                f"SOLVER: {{BASE_LR: {RATE}, MOMENTUM: {MOMENTUM}, WEIGHT_DECAY: 0, BIAS_LR_FACTOR: 1,"
+                f"SOLVER: {{BASE_LR: {task.rate}, MOMENTUM: {MOMENTUM}, WEIGHT_DECAY: 0, BIAS_LR_FACTOR: 1,"
                 f" LR_POLICY: steps_with_decay, STEPS: [0], WARM_UP_ITERS: 0, MAX_ITER: {task.steps}}}\n")
         (folder / "base.yaml").write_text(base)
         (folder / "config.yaml").write_text("_BASE_: base.yaml\n" + task.config)

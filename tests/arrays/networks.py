@@ -29,6 +29,7 @@ class Task:
     replicas: tuple = (1, 2)
     padding: dict = dataclasses.field(default_factory=dict)
     whole: bool = False
+    rate: float = 0.05
 
 
 def regression():
@@ -173,7 +174,7 @@ def graphs():
     return Task(GraphNetwork(), ["nodes", "edges"], ["out"],
                 lambda out, batch: F.huber_loss(out[0], batch["y"], delta=0.5),
                 "MODEL: {LOSS: {huber: {of: out, to: y, delta: 0.5}}}\nDATA: {WHOLE: true}\n",
-                data(60), data(20), batch=1, steps=120, replicas=(1,), whole=True)
+                data(60), data(20), batch=1, steps=120, replicas=(1,), whole=True, rate=0.02)
 
 
 class Multi(nn.Module):
