@@ -17,7 +17,7 @@ namespace lockstep {
 struct ArraysScore {
   int64_t examples = 0;
   double loss = 0;
-  std::vector<double> metrics;  // in the order of TEST.METRICS
+  std::vector<double> metrics = {};  // in the order of TEST.METRICS
 };
 
 // A number of 0 to 1 that orders results by the first metric, or by the loss: the largest is best.

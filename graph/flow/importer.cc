@@ -111,6 +111,8 @@ void FlowImporter::add(onnx::NodeProto node, Scope& scope) {
   // Adds a constant now, so that inference of the next nodes can use its contents.
   if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
     graph_.constant(node.output(0), constant_of(node));
+  else if (is_update(node.domain(), node.op_type()))
+    adopt_update(graph_, std::move(node));
   else if (node.domain().empty() &&
            (options_.opset > kOpset || written_with_older(node.op_type(), options_.opset)))
     adopt_newer(graph_, std::move(node), options_.opset);
