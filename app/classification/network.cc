@@ -209,8 +209,8 @@ TrainingModel build_configured_model(const ClassificationConfig& config, int pro
   options.frozen.clear();  // frozen initializers are not parameters
   const BroughtModel brought = brought_model(config);
   if (notes) *notes = brought.notes;
-  TrainingModel model = build_data_parallel_model(
-      all_ops(), with_soft_labels(brought.model, soft), optimizer, options);
+  TrainingModel model = build_data_parallel_model(all_ops(), with_soft_labels(brought.model, soft),
+                                                  optimizer, options);
   write_kinds(brought.kinds, model.metadata);
   return model;
 }
