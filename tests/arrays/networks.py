@@ -30,6 +30,7 @@ class Task:
     padding: dict = dataclasses.field(default_factory=dict)
     whole: bool = False
     rate: float = 0.05
+    seeds: int = 1  # runs whose mean is compared, of a network that draws random numbers
 
 
 def regression():
@@ -209,4 +210,64 @@ def several_losses():
                 data(160), data(40))
 
 
-TASKS = [regression, tagger, segmentation, language, graphs, several_losses]
+class SetPredictor(nn.Module):
+    """Queries attend to a picture and predict boxes; the loss matches boxes and targets both ways, as DETR's
+    does with its assignment."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 12, 4, 4), nn.ReLU(), nn.Conv2d(12, 24, 1))
+        self.queries = nn.Parameter(torch.randn(6, 24))
+        self.attend, self.norm = nn.MultiheadAttention(24, 2, batch_first=True), nn.LayerNorm(24)
+        self.boxes = nn.Sequential(nn.Linear(24, 32), nn.ReLU(), nn.Linear(32, 4), nn.Sigmoid())
+
+    def forward(self, image, targets):
+        places = self.body(image).flatten(2).transpose(1, 2)
+        asked = self.queries.unsqueeze(0) + places.mean(1, keepdim=True)
+        found = self.boxes(self.norm(asked + self.attend(asked, places, places)[0]))
+        away = (found.unsqueeze(2) - targets.unsqueeze(1)).abs().sum(3)
+        return torch.amin(away, 1).mean() + 0.5 * torch.amin(away, 2).mean(), found
+
+
+def set_prediction():
+    draws = np.random.default_rng(8)
+    rows, columns = np.mgrid[0:16, 0:16] / 16
+
+    def data(count):
+        targets = draws.uniform(0.1, 0.5, (count, 3, 4)).astype(np.float32)
+        y, x, height, width = (targets[:, :, i, None, None] for i in range(4))
+        inside = (rows >= y) & (rows < y + height) & (columns >= x) & (columns < x + width)
+        return {"image": inside.sum(1, keepdims=True).astype(np.float32), "targets": targets}
+
+    return Task(SetPredictor(), ["image", "targets"], ["loss", "found"], lambda out, batch: out[0],
+                "MODEL: {LOSS: loss}\n", data(96), data(32))
+
+
+class SmallVae(nn.Module):
+    """A variational autoencoder, which draws its noise itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.mean, self.spread = nn.Linear(10, 24), nn.Linear(24, 3), nn.Linear(24, 3)
+        self.outer = nn.Sequential(nn.Linear(3, 24), nn.Tanh(), nn.Linear(24, 10))
+
+    def forward(self, x):
+        inner = torch.tanh(self.inner(x))
+        mean, spread = self.mean(inner), self.spread(inner)
+        again = self.outer(mean + torch.exp(0.5 * spread) * torch.randn_like(mean))
+        divergence = -0.5 * (1 + spread - mean * mean - spread.exp()).sum(1).mean()
+        return (again - x).pow(2).sum(1).mean() + 0.1 * divergence, again
+
+
+def variational():
+    draws = np.random.default_rng(9)
+    mix = 0.4 * draws.normal(size=(2, 10))
+
+    def data(count):
+        return {"x": (draws.normal(size=(count, 2)) @ mix).astype(np.float32)}
+
+    return Task(SmallVae(), ["x"], ["loss", "again"], lambda out, batch: out[0],
+                "MODEL: {LOSS: loss}\n", data(320), data(160), batch=32, steps=400, rate=0.005, seeds=5)
+
+
+TASKS = [regression, tagger, segmentation, language, graphs, several_losses, set_prediction, variational]
