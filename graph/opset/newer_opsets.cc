@@ -64,7 +64,7 @@ constexpr Change kChanges[] = {
     {19, forget_float8_options, "Cast CastLike"},               // saturate
     {19, quantize_to_bytes, "QuantizeLinear"},                  // saturate; more types
     {19, dequantize_bytes, "DequantizeLinear"},
-    {19, kOnlyTypes, "Constant Equal Identity Reshape Scan Shape Size"},
+    {19, kOnlyTypes, "Constant Equal Identity If Reshape Scan Shape Size"},
     {20, sample_any_rank, "GridSample"},                      // other names of modes
     {20, write_gelu, "Gelu"},                                 // new
     {20, reduce_booleans_as_numbers, "ReduceMax ReduceMin"},  // booleans
@@ -75,7 +75,8 @@ constexpr Change kChanges[] = {
     {21, quantize_to_bytes, "QuantizeLinear"},          // output_dtype, block_size
     {21, dequantize_bytes, "DequantizeLinear"},
     {21, kOnlyTypes,
-     "QLinearMatMul Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape "
+     "QLinearMatMul Cast CastLike Constant ConstantOfShape Flatten Identity If Pad Reshape Scan "
+     "Shape "
      "Size "
      "Squeeze Transpose Unsqueeze"},
     {22, write_lp_normalization, "LpNormalization"},
@@ -94,7 +95,7 @@ constexpr Change kChanges[] = {
     {23, quantize_to_bytes, "QuantizeLinear"},        // precision
     {23, dequantize_bytes, "DequantizeLinear"},
     {23, kOnlyTypes,
-     "Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape Size "
+     "Cast CastLike Constant ConstantOfShape Flatten Identity If Pad Reshape Scan Shape Size "
      "Squeeze Transpose Unsqueeze"},
     {24, write_swish, "Swish"},                    // new
     {24, write_attention, "Attention"},            // nonpad_kv_seqlen, which is refused
@@ -102,12 +103,12 @@ constexpr Change kChanges[] = {
     {24, quantize_to_bytes, "QuantizeLinear"},
     {24, dequantize_bytes, "DequantizeLinear"},
     {24, kOnlyTypes,
-     "Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape Size Squeeze TopK "
+     "Constant ConstantOfShape Flatten Identity If Pad Reshape Scan Shape Size Squeeze TopK "
      "Transpose Unsqueeze"},
     {25, quantize_to_bytes, "QuantizeLinear"},
     {25, dequantize_bytes, "DequantizeLinear"},
     {25, kOnlyTypes,
-     "Attention Cast CastLike Constant ConstantOfShape Flatten Identity Pad Reshape Scan Shape "
+     "Attention Cast CastLike Constant ConstantOfShape Flatten Identity If Pad Reshape Scan Shape "
      "Size Squeeze Transpose Unsqueeze"},
     {27, forget_stash_type, "Range"},
     {28, floor_modulo, "Mod"},                      // floats with fmod 0

@@ -27,7 +27,7 @@ TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
 TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
   ClassificationConfig config;
   const Metadata plain = remembered(keys_of(config), config);
-  EXPECT_EQ(plain.size(), 21u);
+  EXPECT_EQ(plain.size(), 23u);
   for (const char* key : {"MODEL.TYPE",
                           "MODEL.NUM_CLASSES",
                           "MODEL.HIDDEN",

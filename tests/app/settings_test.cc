@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "app/arrays/config.h"
 #include "app/classification/network.h"
 #include "app/config/read.h"
 #include "app/control/control_config.h"
@@ -44,9 +45,10 @@ TEST_F(SettingsTest, WordsOfAKeyAreTakenAndAreInItsMeaning) {
   DetectorConfig of_boxes;
   TextConfig of_text;
   ControlConfig of_actions;
+  ArraysConfig of_arrays;
   int words = 0;
-  for (ConfigKeys keys :
-       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
+  for (ConfigKeys keys : {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text),
+                          keys_of(of_actions), keys_of(of_arrays)})
     for (const ConfigKey& key : keys)
       for (const std::string& word : words_of(key)) {
         SCOPED_TRACE(key.key + " " + word);
@@ -80,10 +82,13 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
           },
           key.facts.flag + ": ", key.key);
     if (key.facts.least < 0 || key.facts.least > 1) continue;
-    const bool is_list = kind_of(key).rfind("a list", 0) == 0;
+    const std::string kind = kind_of(key);
+    const std::string low = kind.starts_with("a list")      ? "[-1]"
+                            : kind.starts_with("a mapping") ? "{'*': -1}"
+                                                            : "-1";
     expect_error(
         [&] {
-          read_config(path, {key.key, is_list ? "[-1]" : "-1"});
+          read_config(path, {key.key, low});
         },
         "command line: " + key.key, "should be at least");
   }

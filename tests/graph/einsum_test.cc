@@ -67,7 +67,7 @@ class Einsum : public ::testing::Test {
   void refused(const std::string& equation, const std::vector<Shape>& operands,
                const Parts&... parts) {
     SCOPED_TRACE(equation);
-    expect_error([&] { load(equation, operands); }, "net.onnx", "place (Einsum of opset 13)",
+    expect_error([&] { load(equation, operands); }, "net.onnx", "place (Einsum of opset 17)",
                  parts...);
   }
 

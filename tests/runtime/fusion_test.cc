@@ -58,7 +58,6 @@ const std::vector<Updates> kUpdates{
     {"RMSPropUpdate", RmsProp{.momentum = 0.5F}},
     {"CentredRMSPropUpdate", RmsProp{.centred = true}},
     {"AdagradUpdate", Adagrad{.rate_decay = 0.1F}},
-    {"AdamWUpdate", Lamb{}},
     {"LionUpdate", Lion{}}};
 
 TEST(Fusion, GivesTheBitsWhateverTheUpdate) {

@@ -149,7 +149,7 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "S"}), "");
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "my"}), "my config.yaml");
   // An option with few values completes them, and folders where a path may follow.
-  EXPECT_EQ(completed({"keys", "--task", ""}), "classification detection text control");
+  EXPECT_EQ(completed({"keys", "--task", ""}), "classification detection text control arrays");
   EXPECT_EQ(completed({"inspect", "x.onnx", "--format", "t"}), "text");
   fs::create_directories(folder / "runs of mine/c");
   EXPECT_EQ(completed({"train", "x.yaml", "--resume", ""}), "auto runs of mine");
