@@ -89,14 +89,14 @@ TEST(Metrics, CountLabelsAmongTheBestScores) {
 TEST(Metrics, FindTheAxisOfClasses) {
   const Literal images = values<float>({0, 9, 9, 0, 0, 9}, {1, 2, 3});
   EXPECT_DOUBLE_EQ(metric("{accuracy: [s, l]}", images, values<uint8_t>({1, 0, 1}, {1, 3})),
-                   2.0 / 3);
+                   1.0 / 3);
   const Literal texts = values<float>({0, 9, 9, 0, 0, 9}, {1, 3, 2});
   EXPECT_DOUBLE_EQ(metric("{accuracy: [s, l]}", texts, values<int64_t>({1, 0, 1}, {1, 3})), 1);
   expect_error(
       [&] {
-        metric("{accuracy: [s, l]}", texts, values<int64_t>({1, 0}, {1, 2}));
+        metric("{accuracy: [s, l]}", texts, values<int64_t>({1, 0, 1, 0}, {1, 4}));
       },
-      "labels [1,2] do not fit scores [1,3,2]");
+      "labels [1,4] do not fit scores [1,3,2]");
   expect_error(
       [&] {
         metric("{accuracy: [s, l]}", texts, values<int64_t>({7, 0, 0}, {1, 3}));
@@ -136,7 +136,7 @@ TEST(Metrics, AddUp) {
                  view_of(values<int64_t>({0, part}, {2})), {});
     add_sums(sums, of_part->sums());
   }
-  EXPECT_DOUBLE_EQ(iou.kind->value(sums), (3.0 / 4 + 1.0 / 2) / 2);
+  EXPECT_DOUBLE_EQ(iou.kind->value(sums), (2.0 / 3 + 1.0 / 2) / 2);
   std::vector<double> longer{1};
   add_sums(longer, {1, 2, 3});
   EXPECT_EQ(longer, (std::vector<double>{2, 2, 3}));

@@ -54,10 +54,10 @@ TEST_F(ConfigTest, ThreadsThatCannotBeStartedAreNamed) {
 
 TEST_F(ConfigTest, HasFactorsByName) {
   const std::vector<PatternFactor> wanted{{"conv1.*", 0.1F}, {"*", 1}, {"fc_?", 0}};
-  EXPECT_EQ(read_config(config("SOLVER: {RATES: {\"conv1.*\": 0.1, \"*\": 1, fc_?: 0}}\n"), {})
+  EXPECT_EQ(read_config(config("SOLVER: {RATES: {\"conv1.*\": 0.1, \"*\": 1, \"fc_?\": 0}}\n"), {})
                 .step.options.rules.rates,
             wanted);
-  EXPECT_EQ(read_config(config(), {"SOLVER.DECAYS", "{conv1.*: 0.1, \"*\": 1, fc_?: 0}"})
+  EXPECT_EQ(read_config(config(), {"SOLVER.DECAYS", "{conv1.*: 0.1, \"*\": 1, \"fc_?\": 0}"})
                 .step.options.rules.decays,
             wanted);
   EXPECT_TRUE(read_config(config("SOLVER: {RATES: {}}\n"), {}).step.options.rules.rates.empty());

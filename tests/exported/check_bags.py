@@ -15,6 +15,9 @@ except ImportError as error:
     sys.exit(77)
 
 LIMIT = 1e-5
+# Without the exporter's optimisation the loop over bags with a padding index has a condition that is not
+# recognised. The refusal names the node.
+REFUSED = {"padding.plain.onnx": "Control flow on data is not supported"}
 
 
 def check(lockstep, work, path, truth, replicas):
@@ -48,9 +51,11 @@ def main():
         # Offsets count from the first word of the whole batch, so only equal bags can be split.
         for replicas in (1, 2) if path.name.startswith("equal") else (1,):
             error = check(lockstep, work, path, truth, replicas)
+            if reason := REFUSED.get(path.name):
+                error = "" if reason in error else f"should be refused: {reason}; was: {error or 'as PyTorch'}"
             steps += 1
             failed += bool(error)
-            print(f"{path.name} on {replicas}: {error or 'as PyTorch'}")
+            print(f"{path.name} on {replicas}: {error or ('refused' if path.name in REFUSED else 'as PyTorch')}")
     print(f"{len(files)} files, {failed} of {steps} steps differ")
     return 1 if failed or len(files) < 26 else 0
 
