@@ -99,9 +99,10 @@ void ArraysTask::open(Session& session, const Rows& rows) {
 std::map<std::string, std::string> ArraysTask::metadata() const { return arrays_metadata(config_); }
 
 std::vector<std::string> ArraysTask::notes() const {
-  std::vector<std::string> notes{join(text_of_arrays(*train_), "; ",
-                                      count_of(train_->size(), "example", "examples"),
-                                      " to train on, ", test_->size(), " to test on")};
+  std::vector<std::string> notes = network_->notes(example_types(*train_).back());
+  notes.push_back(join(text_of_arrays(*train_), "; ",
+                       count_of(train_->size(), "example", "examples"), " to train on, ",
+                       test_->size(), " to test on"));
   if (const int64_t left = held_out_->left_out(); left > 0)
     notes.push_back(
         join("the network takes a fixed number of examples, so a test leaves out the "
