@@ -35,7 +35,7 @@ struct Factor {
 
 // Neighbouring dimensions [begin, end) of `of`, which become one dimension. A dimension of size 1
 // if there are none.
-struct Group {
+struct LetterGroup {
   Value of;
   std::size_t begin = 0, end = 0;
 };
@@ -211,27 +211,27 @@ class Einsum {
     const std::size_t n = batch.size();
     // All dimensions of a may be rows of one matrix, if b is a single matrix.
     const bool rows = n == 0 && !of_a.empty();
-    std::vector<Group> left = each(x, 0, rows ? of_a.size() : n), right = each(y, 0, n);
+    std::vector<LetterGroup> left = each(x, 0, rows ? of_a.size() : n), right = each(y, 0, n);
     if (!rows) left.push_back({x, n, n + of_a.size()});
     left.push_back({x, n + of_a.size(), n + of_a.size() + common.size()});
     right.push_back({y, n, n + common.size()});
     right.push_back({y, n + common.size(), n + common.size() + of_b.size()});
     const Value z = node_.add("MatMul", {reshaped(x, left), reshaped(y, right)});
-    std::vector<Group> result = each(z, 0, n);
-    for (const Group& group : each(x, n, n + of_a.size())) result.push_back(group);
-    for (const Group& group : each(y, n + common.size(), n + common.size() + of_b.size()))
+    std::vector<LetterGroup> result = each(z, 0, n);
+    for (const LetterGroup& group : each(x, n, n + of_a.size())) result.push_back(group);
+    for (const LetterGroup& group : each(y, n + common.size(), n + common.size() + of_b.size()))
       result.push_back(group);
     return {reshaped(z, result), joined({batch, of_a, of_b})};
   }
 
-  static std::vector<Group> each(Value of, std::size_t begin, std::size_t end) {
-    std::vector<Group> groups;
+  static std::vector<LetterGroup> each(Value of, std::size_t begin, std::size_t end) {
+    std::vector<LetterGroup> groups;
     for (std::size_t d = begin; d < end; ++d) groups.push_back({of, d, d + 1});
     return groups;
   }
 
   // The number of elements of a group's dimensions; "?" if a size is not known.
-  Dim size_of(const Group& group) const {
+  Dim size_of(const LetterGroup& group) const {
     const Shape shape = node_.graph().shape(group.of);
     int64_t size = 1;
     for (std::size_t d = group.begin; d < group.end; ++d) {
@@ -242,7 +242,7 @@ class Einsum {
   }
 
   // The same, computed by the graph.
-  Value computed_size(const Group& group) {
+  Value computed_size(const LetterGroup& group) {
     if (const Dim size = size_of(group); size.known()) return node_.vector({size.size()});
     const Value sizes = node_.add(
         "Slice", {node_.shape_of(group.of), node_.vector({static_cast<int64_t>(group.begin)}),
@@ -253,12 +253,12 @@ class Einsum {
   }
 
   // x with one dimension for each group.
-  Value reshaped(Value x, const std::vector<Group>& groups) {
+  Value reshaped(Value x, const std::vector<LetterGroup>& groups) {
     const Shape shape = node_.graph().shape(x);
     std::vector<int64_t> target;
     std::size_t kept = 0;
     int open = 0;
-    for (const Group& group : groups) {
+    for (const LetterGroup& group : groups) {
       const Dim size = size_of(group);
       const bool itself = group.of == x && group.begin == kept && group.end == kept + 1;
       const bool same = kept == target.size() && kept < shape.size() &&
@@ -270,7 +270,7 @@ class Einsum {
     if (kept == groups.size() && kept == shape.size()) return x;
     if (open <= 1) return node_.add("Reshape", {x, node_.vector(target)});
     std::vector<Value> sizes;
-    for (const Group& group : groups) sizes.push_back(computed_size(group));
+    for (const LetterGroup& group : groups) sizes.push_back(computed_size(group));
     return node_.add("Reshape", {x, node_.add("Concat", sizes, {{"axis", int64_t{0}}})});
   }
 

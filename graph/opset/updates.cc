@@ -123,25 +123,25 @@ void write_momentum(NewerNode& node, Update& update) {
   }
 }
 
-struct Rule {
+struct UpdateRule {
   std::size_t groups;  // of operands
   void (*write)(NewerNode&, Update&);
 };
-const std::map<std::string, Rule>& rules() {
-  static const std::map<std::string, Rule> all{{"Adagrad", {3, write_adagrad}},
-                                               {"Adam", {4, write_adam}},
-                                               {"Momentum", {3, write_momentum}}};
+const std::map<std::string, UpdateRule>& update_rules() {
+  static const std::map<std::string, UpdateRule> all{{"Adagrad", {3, write_adagrad}},
+                                                     {"Adam", {4, write_adam}},
+                                                     {"Momentum", {3, write_momentum}}};
   return all;
 }
 
 }  // namespace
 
 bool is_update(const std::string& domain, const std::string& type) {
-  return domain == kDomain && rules().contains(type);
+  return domain == kDomain && update_rules().contains(type);
 }
 
 void adopt_update(Graph& graph, onnx::NodeProto proto) {
-  const Rule& rule = rules().at(proto.op_type());
+  const UpdateRule& rule = update_rules().at(proto.op_type());
   const int inputs = proto.input_size();
   NewerNode node(graph, std::move(proto), 1);
   if (inputs < 2 || !node.wants(0)) fail(node.description(), ": has no operand or no result");
