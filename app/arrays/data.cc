@@ -29,12 +29,15 @@ Dims without_batch(const Dims& dims) { return {dims.begin() + 1, dims.end()}; }
 
 }  // namespace
 
+void check_names_of_arrays(const ArraysConfig& config, const std::vector<FedArray>& fed) {
+  check_used("DATA.SOURCES", texts_of(config.sources), fed);
+  check_used("DATA.PADDING", numbers_of(config.padding), fed);
+}
+
 std::unique_ptr<ArraySet> open_arrays(const ArraysConfig& config, const std::string& key,
                                       const std::string& path, const std::vector<FedArray>& fed) {
   const auto sources = texts_of(config.sources);
   const auto padding = numbers_of(config.padding);
-  check_used("DATA.SOURCES", sources, fed);
-  check_used("DATA.PADDING", padding, fed);
   ArraySetOptions options;
   options.path = path;
   options.columns = columns_of(config.columns);

@@ -12,6 +12,10 @@
 
 namespace lockstep {
 
+// Throws for a name in DATA.SOURCES or DATA.PADDING that no array of `fed` has: the value would
+// have no effect.
+void check_names_of_arrays(const ArraysConfig& config, const std::vector<FedArray>& fed);
+
 // Opens the arrays in `path`, a file or a folder. Errors name `key`.
 std::unique_ptr<ArraySet> open_arrays(const ArraysConfig& config, const std::string& key,
                                       const std::string& path, const std::vector<FedArray>& fed);

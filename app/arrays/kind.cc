@@ -29,6 +29,7 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
   choose_passes(wish, config.step);
   if (wish.batch > 0) config.batch_size = wish.batch * config.replicas();
   const ArraysNetwork network(config);
+  check_names_of_arrays(config, network.fed_in_test());
   const auto set = open_arrays(config, "DATA.TRAIN", config.train, network.fed_in_training());
   TrainingModel model = std::move(network.steps(example_types(*set), 1).back());
   model.metadata.merge(arrays_metadata(config));

@@ -25,7 +25,8 @@ struct LossTerm {
 //   {loss: 1, auxiliary: 0.4}                 outputs with weights
 //   {mse: [out, target]}                      a loss of output_losses()
 //   {mse: {of: out, to: target, weight: 0.5, mask: is_real}}
-// Throws for any other text, and for two terms of one name.
+// A second term of one name is called NAME_2, and so on. Throws for any other text, and for a
+// weight of 0.
 std::vector<LossTerm> parse_loss_terms(const std::string& line);
 
 }  // namespace lockstep

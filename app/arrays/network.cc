@@ -64,6 +64,11 @@ MeanLoss loss_of(Graph& graph, const LossTerm& term, Values& values) {
   return term.kind->build(graph, operands, term.options, Site("", Where{}));
 }
 
+// Metrics read floats.
+Value as_float(Graph& graph, Value value) {
+  return graph.dtype(value) == DType::float32 ? value : cast(graph, value, DType::float32);
+}
+
 void train(Net& net, const std::vector<LossTerm>& terms, Values& values) {
   for (const LossTerm& term : terms) {
     MeanLoss loss = loss_of(net.graph, term, values);
@@ -97,7 +102,14 @@ ArraysNetwork::ArraysNetwork(const ArraysConfig& config)
                       : "did you mean " + near + "?");
   };
   for (const LossTerm& term : terms_) check_known("MODEL.LOSS", term.prediction);
-  for (const Metric& metric : metrics_) check_known("TEST.METRICS", metric.output);
+  for (const Metric& metric : metrics_) {
+    check_known("TEST.METRICS", metric.output);
+    for (const std::string& name : {metric.target, metric.mask})
+      if (const Value value = name.empty() ? none : graph.find(name))
+        check(!graph.producer(value) && !graph.literal(value), Key{"TEST.METRICS"}, ": '", name,
+              "' is computed by the network; a target or a mask is an input of the network, or an "
+              "array of the data");
+  }
 }
 
 std::vector<std::string> ArraysNetwork::losses_in_network() const {
@@ -165,10 +177,6 @@ std::vector<FedArray> ArraysNetwork::fed_in_test() const {
     }
   }
   return fed_for(outputs, beside);
-}
-
-std::vector<FedArray> ArraysNetwork::fed_in_prediction() const {
-  return fed_for(predictions(), {});
 }
 
 int64_t ArraysNetwork::fixed_rows() const {
@@ -295,7 +303,7 @@ TrainingModel ArraysNetwork::test_step(const ExampleTypes& examples, int process
       if (loss.count) net.output(count_named(i), loss.count);
     }
     for (std::size_t i = 0; i < metrics_.size(); ++i)
-      net.output(metric_named(i), values(metrics_[i].output));
+      net.output(metric_named(i), as_float(net.graph, values(metrics_[i].output)));
   };
   return build_data_parallel_model(all_ops(), model, MomentumSgd{}, forward);
 }

@@ -36,10 +36,9 @@ class ArraysNetwork {
   // Reads MODEL.ONNX. Throws if a loss or a metric names no value of the network.
   explicit ArraysNetwork(const ArraysConfig& config);
 
-  // The arrays of a training step, of a test, and of a prediction.
+  // The arrays of a training step, and of a test, which has the training's, too.
   std::vector<FedArray> fed_in_training() const;
   std::vector<FedArray> fed_in_test() const;
-  std::vector<FedArray> fed_in_prediction() const;
   // The number of examples that the network takes at a time; 0: any number.
   int64_t fixed_rows() const;
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/arrays/data.h"
-#include "app/arrays/named_values.h"
 #include "app/onnx/inference_run.h"
 #include "app/onnx/network_part.h"
 #include "app/onnx/tensor_files.h"
@@ -53,16 +52,6 @@ std::vector<FedArray> fed_arrays(const Graph& graph, bool whole) {
       array.dims->push_back(type.shape[i].known() ? type.shape[i].size() : -1);
   }
   return fed;
-}
-
-// The values of arrays that a prediction is fed, too.
-template <class T>
-std::string kept(const std::map<std::string, T>& values, const std::vector<FedArray>& fed) {
-  std::string text;
-  for (const auto& [name, value] : values)
-    for (const FedArray& array : fed)
-      if (array.name == name) text += join(text.empty() ? "" : ", ", "'", name, "': ", value);
-  return text.empty() ? "" : "{" + text + "}";
 }
 
 int64_t rows_of_network(const Graph& graph, bool whole) {
@@ -141,10 +130,8 @@ int predict_arrays(const TrainingModel& network, const std::string& path,
   check(options.files.size() == 1, "infer takes one folder or file of arrays, was given ",
         options.files.size());
   const Graph& graph = network.inference;
-  ArraysConfig config = config_in(network, path);
+  const ArraysConfig config = config_in(network, path);
   const std::vector<FedArray> fed = fed_arrays(graph, config.whole);
-  config.sources = kept(texts_of(config.sources), fed);
-  config.padding = kept(numbers_of(config.padding), fed);
   const auto set = open_arrays(config, "infer", options.files[0], fed);
   OutputFolder folder(options.out);
   std::vector<Collected> outputs;

@@ -48,6 +48,7 @@ std::string ArraysTask::network() const {
 
 void ArraysTask::prepare() {
   network_ = std::make_unique<ArraysNetwork>(config_);
+  check_names_of_arrays(config_, network_->fed_in_test());
   train_ = open_arrays(config_, "DATA.TRAIN", config_.train, network_->fed_in_training());
   test_ = open_arrays(config_, "DATA.TEST", config_.test, network_->fed_in_test());
   check(train_->size() >= config_.batch_size, Key{"TRAIN.BATCH_SIZE"}, " is ", config_.batch_size,

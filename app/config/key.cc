@@ -118,6 +118,7 @@ std::string kind_of(const ConfigKey& key) {
   static_assert(std::size(kNames) == std::variant_size_v<KeyTarget>);
   if (const auto* named = std::get_if<NamedSections*>(&key.target))
     return "a section of names, each with " + (*named)->fields_text();
+  if (key.facts.nested) return "a name, a list or a section";
   return kNames[key.target.index()];
 }
 

@@ -161,6 +161,17 @@ TEST_F(ArraysCommand, RefusesBadConfigurationsByName) {
   expect_train_refused({"DATA.ROOT", "x"}, {"DATA.ROOT"});
 }
 
+// An array that only a metric needs may have a source and padding, and an output of another type is
+// read as floats.
+TEST_F(ArraysCommand, AMetricHasItsOwnArrays) {
+  write_npy(folder / "test/z.npy", noise({7, 2}, 5));
+  const Outcome trained = command("train", {"TEST.METRICS", "{mean_error: [out, w]}",
+                                            "DATA.SOURCES", "{w: z}", "SOLVER.MAX_ITER", "2"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  expect_train_refused({"TEST.METRICS", "{mean_error: [out, out]}"},
+                       {"TEST.METRICS", "'out' is computed by the network"});
+}
+
 TEST_F(ArraysCommand, RefusesArraysThatDoNotFit) {
   write_npy(folder / "train/x.npy", noise({24, 4}, 1));
   expect_train_refused({}, {"DATA.TRAIN", "x.npy", "[4]"});
