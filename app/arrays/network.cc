@@ -7,6 +7,7 @@
 #include "app/onnx/network_file.h"
 #include "app/onnx/network_part.h"
 #include "builders/net/imported.h"
+#include "builders/net/regularisers.h"
 #include "graph/initializer_kinds.h"
 #include "graph/listed.h"
 #include "graph/nearest.h"
@@ -231,24 +232,29 @@ InitializerChoices ArraysNetwork::choices_of(const LoadedModel& training) const 
 }
 
 std::vector<std::string> ArraysNetwork::notes(const ExampleTypes& examples) const {
-  const auto training = parts(examples, true).training;
-  return notes_on(*training, choices_of(*training));
+  const Parts parts = this->parts(examples);
+  std::vector<std::string> notes = notes_on(*parts.training, choices_of(*parts.training));
+  if (const auto nodes = drawing_nodes(parts.prediction->model.inference); !nodes.empty())
+    notes.push_back(
+        join("the network draws random numbers in prediction, too, the same in each "
+             "prediction, at ",
+             first_listed(nodes, 5)));
+  return notes;
 }
 
 // A prediction takes examples of any form.
-ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples, bool is_only_form) const {
+ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples) const {
   const auto whole = specialised(load_network(config_.onnx), types_of(examples));
   std::vector<std::string> losses = losses_in_network(), tested = losses;
   const Graph& graph = whole->model.inference;
   for (const Metric& metric : metrics_)
     for (const std::string& name : {metric.output, metric.target, metric.mask})
       if (!name.empty() && graph.find(name)) add_new(tested, name);
-  Parts parts{
-      part_of(*whole, losses),
-      part_of(*whole, tested),
-      part_of(is_only_form ? *whole : *specialised(load_network(config_.onnx), {}), predictions()),
-      {},
-      {}};
+  Parts parts{part_of(*whole, losses),
+              part_of(*whole, tested),
+              part_of(*specialised(load_network(config_.onnx), {}), predictions()),
+              {},
+              {}};
   for (const auto& [name, example] : examples) parts.beside[name] = batch_type(example);
   parts.options.train_batch_norm = config_.trained.batch_norms;
   parts.options.trainable = choices_of(*parts.training).trained();
@@ -258,8 +264,7 @@ ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples, bool is_
 std::vector<TrainingModel> ArraysNetwork::steps(const std::vector<ExampleTypes>& forms,
                                                 int processes) const {
   std::vector<TrainingModel> steps;
-  for (const ExampleTypes& examples : forms)
-    steps.push_back(step(parts(examples, forms.size() == 1), processes));
+  for (const ExampleTypes& examples : forms) steps.push_back(step(parts(examples), processes));
   return steps;
 }
 
@@ -293,7 +298,7 @@ TrainingModel ArraysNetwork::test_step(const ExampleTypes& examples, int process
                                     .scope = options.scope,
                                     .forward_only = true,
                                     .precision = options.precision};
-  const Parts parts = this->parts(examples, true);
+  const Parts parts = this->parts(examples);
   const ModelFn model = [&](Net& net) {
     if (!net.training()) return;
     Values values(net, *parts.test, parts.options, parts.beside);

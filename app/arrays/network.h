@@ -56,7 +56,7 @@ class ArraysNetwork {
 
  private:
   struct Parts;
-  Parts parts(const ExampleTypes& examples, bool is_only_form) const;
+  Parts parts(const ExampleTypes& examples) const;
   InitializerChoices choices_of(const LoadedModel& training) const;
   TrainingModel step(const Parts& parts, int processes) const;
   std::vector<std::string> losses_in_network() const;

@@ -136,7 +136,15 @@ int predict_arrays(const TrainingModel& network, const std::string& path,
   OutputFolder folder(options.out);
   std::vector<Collected> outputs;
   std::vector<std::string> files;
-  for (Value output : graph.outputs()) {
+  std::vector<std::size_t> kept;  // positions of outputs with a row for each example
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    const Value output = graph.outputs()[i];
+    if (!config.whole && graph.type(output).ranked && graph.shape(output).empty()) {
+      std::cout << "left out: " << graph.name(output) << " " << graph.type(output)
+                << " has no row for each example\n";
+      continue;
+    }
+    kept.push_back(i);
     outputs.emplace_back(graph.name(output), set->size());
     files.push_back(file_of(graph.name(output)));
   }
@@ -167,7 +175,7 @@ int predict_arrays(const TrainingModel& network, const std::string& path,
       }
     const std::vector<Literal> results = run_inference(graph, inputs, all_kernels());
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      outputs[i].add(results[i], count, of_batch, config.whole);
+      outputs[i].add(results[kept[i]], count, of_batch, config.whole);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     write_tensor(options.out, outputs[i].name(), outputs[i].rows());

@@ -39,10 +39,14 @@ Value target_like(Graph& graph, Value target, Value prediction, const Site& site
   check(fits, "the target ", named(graph, target), " does not fit the output ",
         named(graph, prediction));
   const Value floats = as_float(graph, target, site);
-  return from.size() == to.size() ? floats : reshape_like(graph, floats, prediction, site);
+  if (from.size() == to.size()) return floats;
+  std::vector<int64_t> dims(common, 0);  // 0 copies a dimension
+  if (to.size() > common) dims.push_back(1);
+  return reshape(graph, floats, dims, site);
 }
 
-// The mask repeated over the dimensions of `like` that the mask lacks.
+// The mask repeated over the dimensions of `like` that the mask lacks. `like` is data: a count that
+// depended on the network could not be summed over micro-batches before the first of them runs.
 Value mask_like(Graph& graph, Value mask, Value like, const Site& site) {
   const Shape &short_shape = graph.shape(mask), &shape = graph.shape(like);
   bool fits = short_shape.size() <= shape.size();
@@ -63,37 +67,41 @@ MeanLoss counted_mean(Graph& graph, Value losses, Value counts, const Site& site
   return {div(graph, total, divisor, site), count};
 }
 
-MeanLoss mean_of(Graph& graph, Value losses, Value mask, const Site& site) {
+MeanLoss mean_of(Graph& graph, Value losses, Value mask, Value target, const Site& site) {
   if (!mask) return {reduce_mean(graph, losses, {}, false, site)};
-  return counted_mean(graph, losses, mask_like(graph, mask, losses, site), site);
+  return counted_mean(graph, losses, mask_like(graph, mask, target, site), site);
 }
 
-Value error_of(Graph& graph, const LossOperands& operands, const Site& site) {
-  return sub(graph, operands.prediction,
-             target_like(graph, operands.target, operands.prediction, site), site);
+struct Difference {
+  Value error, target;
+};
+Difference error_of(Graph& graph, const LossOperands& operands, const Site& site) {
+  const Value target = target_like(graph, operands.target, operands.prediction, site);
+  return {sub(graph, operands.prediction, target, site), target};
 }
 
 MeanLoss squared(Graph& graph, const LossOperands& operands, const OutputLossOptions&,
                  const Site& site) {
-  const Value error = error_of(graph, operands, site);
-  return mean_of(graph, mul(graph, error, error, site), operands.mask, site);
+  const auto [error, target] = error_of(graph, operands, site);
+  return mean_of(graph, mul(graph, error, error, site), operands.mask, target, site);
 }
 
 MeanLoss absolute(Graph& graph, const LossOperands& operands, const OutputLossOptions&,
                   const Site& site) {
-  const Value error = error_of(graph, operands, site);
-  return mean_of(graph, one_input(graph, "Abs", error, site), operands.mask, site);
+  const auto [error, target] = error_of(graph, operands, site);
+  return mean_of(graph, one_input(graph, "Abs", error, site), operands.mask, target, site);
 }
 
 // Up to delta a half of the square, beyond a line: with q = min(|error|, delta) both are
 // q * (|error| - q / 2).
 MeanLoss huber(Graph& graph, const LossOperands& operands, const OutputLossOptions& options,
                const Site& site) {
-  const Value size = one_input(graph, "Abs", error_of(graph, operands, site), site);
+  const auto [error, target] = error_of(graph, operands, site);
+  const Value size = one_input(graph, "Abs", error, site);
   const Value delta = shared_number(graph, static_cast<float>(options.delta));
   const Value inner = smaller(graph, size, delta, site);
   const Value rest = sub(graph, size, scale(graph, inner, 0.5F, site), site);
-  return mean_of(graph, mul(graph, inner, rest, site), operands.mask, site);
+  return mean_of(graph, mul(graph, inner, rest, site), operands.mask, target, site);
 }
 
 // The operand of the activation that makes `value`, if its type is one of `types`: a loss of scores
@@ -112,7 +120,7 @@ MeanLoss binary(Graph& graph, const LossOperands& operands, const OutputLossOpti
   const Value linear = sub(graph, relu(graph, x, site), mul(graph, x, target, site), site);
   const Value away = neg(graph, one_input(graph, "Abs", x, site), site);
   const Value rest = one_input(graph, "Softplus", away, site);
-  return mean_of(graph, add(graph, linear, rest, site), operands.mask, site);
+  return mean_of(graph, add(graph, linear, rest, site), operands.mask, target, site);
 }
 
 // The shape without one axis.
@@ -173,9 +181,9 @@ MeanLoss cross_entropy(Graph& graph, const LossOperands& operands, const OutputL
   const Value counts = as_float(graph, one_input(graph, "Not", ignored, site), site);
   if (!operands.mask) return counted_mean(graph, losses, counts, site);
   Value mask = operands.mask;
-  if (graph.shape(losses).size() == 1 && graph.shape(mask).size() > 1)
+  if (graph.shape(labels).size() == 1 && graph.shape(mask).size() > 1)
     mask = reshape(graph, mask, {-1}, site);
-  return counted_mean(graph, losses, mul(graph, counts, mask_like(graph, mask, losses, site), site),
+  return counted_mean(graph, losses, mul(graph, counts, mask_like(graph, mask, labels, site), site),
                       site);
 }
 

@@ -166,6 +166,7 @@ def check(lockstep, make, work):
         for seed in range(1, task.seeds)])}
     if 2 in task.replicas and task.seeds == 1:  # replicas draw other numbers
         found["two replicas"] = runs.loss(runs.train("two", "DEVICES", "cpu*2"))
+        found["micro-batches"] = runs.loss(runs.train("parts", "TRAIN.MICRO_BATCHES", "2"))
         found["two processes"] = runs.loss(runs.train(
             "processes", before=[lockstep, "launch", "-n", "2", "--"]))
     if task.seeds == 1:
