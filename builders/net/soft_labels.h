@@ -21,8 +21,8 @@ inline constexpr const char* kSecondShare = "second_share";  // float32 [N]: its
 // cross entropy with the soft label.
 inline constexpr const char* kSoftLabels = "soft_labels";
 
-// The model with soft labels in training; the accuracy stays that of the first label. Throws when
-// the model is traced if its only loss is not a cross entropy, as classify() adds it.
+// The model with soft labels in training; the accuracy counts the first label. Throws when the
+// model is traced if its only loss is not a cross entropy, as classify() adds it.
 ModelFn with_soft_labels(ModelFn model, const SoftLabels& soft);
 
 }  // namespace lockstep

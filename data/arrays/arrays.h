@@ -42,8 +42,8 @@ struct ArraySetOptions {
   // Ascending lengths to which ragged examples are padded; empty: the longest example's length.
   std::vector<int64_t> buckets = {};
   bool cut_long = false;  // cuts examples beyond the last bucket, which are an error otherwise
-  // A set of at most so many bytes is kept in memory, a larger one is read as needed; -1: a quarter
-  // of the usable memory. The tensors are the same.
+  // The largest set, in bytes, that is kept in memory; a larger set is read as needed. -1: a
+  // quarter of the usable memory. The tensors are the same.
   int64_t memory = -1;
   // The folder of the temporary file for decoded arrays (CSV, deflated) beyond `memory`; the file
   // has no name and vanishes with the process. "": the folder in TMPDIR, or /var/tmp.
@@ -103,8 +103,8 @@ struct ArrayBatchOptions {
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
   bool shuffle = true;  // false: in the order of the files, epoch after epoch
-  // Examples of about the same length are gathered into minibatches, among the examples of so many
-  // consecutive minibatches, whose order is then random. 1: not gathered.
+  // The number of consecutive minibatches whose examples are gathered by length into minibatches
+  // anew, in a random order. 1: none.
   int64_t gather = 1;
 };
 

@@ -19,7 +19,7 @@ struct BoundFeed {
   const StoredArray* array = nullptr;      // of a mask: the lengths
   const RaggedLengths* lengths = nullptr;  // null: not ragged
   bool is_mask = false;
-  bool is_joined = false;        // the examples lie one behind the other
+  bool is_joined = false;        // the examples follow each other without padding
   Dims inner;                    // without the length of a ragged example
   std::vector<int64_t> buckets;  // of a ragged feed
   ConvertElements convert = nullptr;

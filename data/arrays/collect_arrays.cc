@@ -23,7 +23,7 @@ std::string array_of_file(const std::string& name) {
   return array;
 }
 
-// Reads the elements of a .npy file within `bytes` where they lie.
+// Adds a .npy file within `bytes`, without a copy of its elements.
 void add_npy(const std::string& name, const std::string& path,
              std::shared_ptr<const StoredBytes> bytes, int64_t offset, int64_t size,
              ArrayCollection& all) {

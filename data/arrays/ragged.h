@@ -21,7 +21,7 @@ class RaggedLengths {
 
   int64_t examples() const { return static_cast<int64_t>(starts_.size()) - 1; }
   int64_t length(int64_t example) const { return starts_[example + 1] - starts_[example]; }
-  // The first row of an example whose predecessors lie before it.
+  // The first row of an example: the sum of the lengths before it.
   int64_t start(int64_t example) const { return starts_[example]; }
   int64_t sum() const { return starts_.back(); }
   int64_t longest() const { return longest_; }

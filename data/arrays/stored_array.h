@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array whose rows lie in one or more files.
+// An array with its rows in one or more files.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class StoredArray {
   std::string where(int64_t row) const;
 
   void read(int64_t first, int64_t count, std::byte* to) const;
-  // Moves the rows that lie in files into memory.
+  // Moves the rows of files into memory.
   void hold();
 
  private:
