@@ -58,8 +58,9 @@ class DrawnShapes final : public MaskedImages {
       for (float& value : shape.colour) value = static_cast<float>(random.uniform(0.5, 1));
     }
     for (int64_t at = 0; at < pixels; ++at) {
-      const double y = static_cast<double>(at / side) + 0.5;
-      const double x = static_cast<double>(at % side) + 0.5;
+      const int64_t row = at / side, column = at % side;
+      const double y = static_cast<double>(row) + 0.5;
+      const double x = static_cast<double>(column) + 0.5;
       const DrawnShape* top = nullptr;  // a later shape hides an earlier one
       for (const DrawnShape& shape : shapes)
         if (shape.covers(y, x)) top = &shape;

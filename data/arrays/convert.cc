@@ -45,7 +45,7 @@ int64_t convert(const std::byte* from, std::byte* to, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       const From value = element<From>(from, i);
       if (!fits<From, To>(value)) return i;
-      const To result(static_cast<Through>(value));
+      const To result(static_cast<Through>(value));  // NOLINT: a signed char is a number
       std::memcpy(to + i * sizeof(To), &result, sizeof(To));
     }
   }

@@ -28,7 +28,7 @@ bool Conditions::follow(Value value, std::vector<int>& nodes) {
     if (is_constant(operand)) return true;
     const auto producer = graph_.producer(operand);
     if (!producer || unknown_.count(operand.id)) return false;
-    if (listed.insert(producer->index()).second) stack.push_back({producer->index(), 0});
+    if (listed.insert(producer->index()).second) stack.emplace_back(producer->index(), 0);
     return true;
   };
   if (!enter(value)) return false;

@@ -32,7 +32,7 @@ StridedWalk transposed_view(const Dims& split, const std::vector<int>& order) {
 // of the slice.
 StridedWalk sliced(const KernelRequest& request, std::size_t first, const Dims& x,
                    const Dims& dims) {
-  auto optional = [&](std::size_t operand, std::vector<int64_t> fallback) {
+  auto optional = [&](std::size_t operand, const std::vector<int64_t>& fallback) {
     bool given = operand < request.in.size() && request.in[operand].present();
     return given ? request.integers(operand) : fallback;
   };
