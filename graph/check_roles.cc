@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/check_roles.h"
 
-#include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "graph/limits.h"
 
@@ -42,10 +44,10 @@ class RoleCheck {
 
   void check_bindings(const std::vector<Binding>& bindings, const Graph& graph,
                       const std::string& what) const {
-    std::map<std::string, StateKind> states;
+    std::unordered_map<std::string_view, StateKind> states;
     for (const State& state : model_.states)
       for (const std::string& name : state.values) states.emplace(name, state.kind);
-    std::set<std::string> bound;
+    std::unordered_set<std::string_view> bound;
     for (const Binding& binding : bindings) {
       const auto state = states.find(binding.state);
       check(state != states.end(), what, ": '", binding.state, "' is not a state");
@@ -59,7 +61,7 @@ class RoleCheck {
 
  private:
   const TrainingModel& model_;
-  std::set<std::string> fed_;
+  std::unordered_set<std::string_view> fed_;
 };
 
 }  // namespace

@@ -23,8 +23,13 @@ bool holds_batch_norm(const onnx::NodeProto& node) {
   return renamed || node.SerializeAsString().find("FuseBatchNorm") != std::string::npos;
 }
 
-bool is_nameless_parameter(const onnx::TensorProto& tensor) {
-  return tensor.data_type() == onnx::TensorProto::FLOAT && tensor.dims_size() >= 2 &&
+// True for a tensor that the exporter computed from parameters, or perhaps buffers. A file with
+// kinds has one for each of these.
+bool is_nameless_parameter(const onnx::TensorProto& tensor,
+                           const std::map<std::string, InitializerKind>& kinds) {
+  if (tensor.data_type() != onnx::TensorProto::FLOAT) return false;
+  if (!kinds.empty()) return tensor.dims_size() >= 1 && !kinds.contains(tensor.name());
+  return tensor.dims_size() >= 2 &&
          (tensor.name().starts_with("onnx::") || tensor.name().starts_with("val_"));
 }
 
@@ -56,6 +61,51 @@ std::optional<InitializerKind> kind_of(const onnx::ValueInfoProto& value) {
   return std::nullopt;
 }
 
+// The initializer that each name of a graph shows, perhaps in another shape.
+class Shown {
+ public:
+  explicit Shown(const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) shown_[tensor.name()] = tensor.name();
+    for (const auto& node : graph.node())
+      if (kViews.contains(node.op_type()) && node.input_size() > 0 && node.output_size() == 1)
+        if (const std::string name = of(node.input(0)); !name.empty())
+          shown_[node.output(0)] = name;
+  }
+  std::string of(const std::string& name) const {
+    const auto found = shown_.find(name);
+    return found == shown_.end() ? "" : found->second;
+  }
+
+ private:
+  static inline const std::set<std::string_view> kViews{"Cast", "Identity", "Reshape", "Transpose"};
+  std::map<std::string, std::string> shown_;
+};
+
+// The number of biases that are one initializer with the bias of another layer, although the
+// weights are different. Exporters keep one of several parameters with the same values.
+int merged_biases(const onnx::GraphProto& graph) {
+  const Shown shown(graph);
+  std::map<std::string, std::set<std::string>> weights_of;  // by bias
+  std::map<std::string, std::string> products;              // weights, by the name of the product
+  const auto add = [&](const std::string& weights, const std::string& bias) {
+    if (!weights.empty() && !bias.empty()) weights_of[bias].insert(weights);
+  };
+  for (const auto& node : graph.node()) {
+    const std::string& type = node.op_type();
+    const bool has_weights = type == "Gemm" || type == "Conv" || type == "ConvTranspose";
+    if (has_weights && node.input_size() > 2) add(shown.of(node.input(1)), shown.of(node.input(2)));
+    if (type == "MatMul" && node.input_size() == 2 && node.output_size() == 1)
+      products[node.output(0)] = shown.of(node.input(1));
+    if (type == "Add" && node.input_size() == 2)
+      for (const int k : {0, 1})
+        if (const auto product = products.find(node.input(k)); product != products.end())
+          add(product->second, shown.of(node.input(1 - k)));
+  }
+  int merged = 0;
+  for (const auto& [bias, weights] : weights_of) merged += static_cast<int>(weights.size()) - 1;
+  return merged;
+}
+
 }  // namespace
 
 std::string lost_to_optimisation(const onnx::ModelProto& proto) {
@@ -64,16 +114,19 @@ std::string lost_to_optimisation(const onnx::ModelProto& proto) {
   for (const auto& node : proto.graph().node()) {
     norms += holds_batch_norm(node) ? 1 : 0;
   }
+  const auto kinds = kinds_of_initializers(proto);
   for (const auto& tensor : proto.graph().initializer())
-    nameless += is_nameless_parameter(tensor) ? 1 : 0;
-  if (norms + nameless == 0) return "";
-  return join(
-      "was optimised for prediction by its exporter: ", norms,
-      " batch normalisations are folded into other layers, ", nameless,
-      " parameters have lost their names, and dropout is removed, if there was any. To train the "
-      "network as it was written, export it after model.train() with optimize=False, or "
-      "with dynamo=False, training=torch.onnx.TrainingMode.PRESERVE, "
-      "do_constant_folding=False");
+    nameless += is_nameless_parameter(tensor, kinds) ? 1 : 0;
+  const int merged = merged_biases(proto.graph());
+  if (norms + nameless + merged == 0) return "";
+  return join("was optimised for prediction by its exporter: ", norms,
+              " batch normalisations are folded into other layers, ", nameless,
+              " parameters or buffers have lost their names, ", merged,
+              " biases are merged with others of the same values, "
+              "and dropout is removed, if there was any. To train the "
+              "network as it was written, export it after model.train() with optimize=False, or "
+              "with dynamo=False, training=torch.onnx.TrainingMode.PRESERVE, "
+              "do_constant_folding=False");
 }
 
 std::map<std::string, InitializerKind> kinds_of_initializers(const onnx::ModelProto& proto) {

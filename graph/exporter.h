@@ -14,8 +14,8 @@ class ModelProto;
 
 namespace lockstep {
 
-// Returns a text with the lost layers and the exporter options that keep them; "" if nothing is
-// lost.
+// Returns a text with the lost layers and parameters, and the exporter options that keep them; ""
+// if nothing is lost.
 std::string lost_to_optimisation(const onnx::ModelProto& proto);
 
 // The kinds of initializers that PyTorch's newer exporter wrote. Leaves out kinds that it does not

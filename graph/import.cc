@@ -2,6 +2,8 @@
 #include "graph/import.h"
 
 #include <map>
+#include <string_view>
+#include <unordered_set>
 
 #include "graph/flow/importer.h"
 #include "graph/flow/sequences.h"
@@ -38,7 +40,7 @@ void list_unknown(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset
     if (is_update(domain, node.op_type())) continue;
     if (!ops.find(domain, node.op_type()))
       unknown[domain.empty() ? node.op_type() : domain + "." + node.op_type()].push_back(
-          node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
+          label_of(node));
   }
 }
 
@@ -90,7 +92,7 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
       graph.constant(tensor.name(), from_proto(tensor, options.place, tensor.name()));
   };
   for (const auto& tensor : proto.initializer()) add_initializer(tensor);
-  Names used;
+  std::unordered_set<std::string_view> used;
   if (!options.outer.empty())
     for (const auto& node : proto.node()) used.insert(node.input().begin(), node.input().end());
   for (const auto* tensor : options.outer)

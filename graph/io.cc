@@ -10,6 +10,7 @@
 
 #include "graph/export.h"
 #include "graph/limits.h"
+#include "graph/local_functions.h"
 #include "graph/onnx.h"
 #include "graph/roles.h"
 #include "graph/staged_file.h"
@@ -77,17 +78,6 @@ void append_external(const std::vector<onnx::TensorProto*>& tensors, const State
   }
 }
 
-// Throws if a link makes `path` the file of the model's data.
-void check_places_differ(const std::string& path, const std::string& data) {
-  namespace fs = std::filesystem;
-  const fs::path one = fs::absolute(write_place(path)), other = fs::absolute(write_place(data));
-  std::error_code none;  // a missing folder equals no other
-  check(one.filename() != other.filename() ||
-            !fs::equivalent(one.parent_path(), other.parent_path(), none),
-        "cannot write '", path, "': it leads to '", data,
-        "', which holds the model's data; choose another name");
-}
-
 bool uses_own_operators(const TrainingModel& model) {
   for (const Graph* graph : {&model.inference, &model.init, &model.step})
     for (int index = 0; index < graph->node_count(); ++index)
@@ -97,7 +87,7 @@ bool uses_own_operators(const TrainingModel& model) {
 
 }  // namespace
 
-onnx::ModelProto to_onnx(const TrainingModel& model) {
+onnx::ModelProto headed(const TrainingModel& model) {
   onnx::ModelProto proto;
   proto.set_ir_version(kIrVersion);
   proto.set_producer_name("lockstep");
@@ -109,6 +99,11 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
     opset->set_domain(kOwnDomain);
     opset->set_version(kOwnOpset);
   }
+  return proto;
+}
+
+onnx::ModelProto to_onnx(const TrainingModel& model) {
+  onnx::ModelProto proto = headed(model);
   write_roles(model, proto);
 
   std::set<std::string> states;  // other states are inputs that loading a batch fills
@@ -117,6 +112,7 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
   export_graph(model.inference, states, *proto.mutable_graph());
   std::set<std::string> in_inference;
   for (const auto& tensor : proto.graph().initializer()) in_inference.insert(tensor.name());
+  if (model.metadata.contains(kPortable)) add_local_functions(model.inference, proto);
   if (model.step.node_count() == 0) return proto;
 
   auto* info = proto.add_training_info();
@@ -140,6 +136,10 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
     proto.set_doc_string(
         "Not initialised: the state is zeros. Lockstep runs the graph "
         "training_info[0].initialization before the first step.");
+  save_proto(std::move(proto), path, options);
+}
+
+void save_proto(onnx::ModelProto proto, const std::string& path, const SaveOptions& options) {
   std::vector<onnx::TensorProto*> tensors = state_tensors(proto);
   std::size_t bytes = 0;
   for (const auto* tensor : tensors)

@@ -13,8 +13,10 @@
 #include "graph/initializer_kinds.h"
 #include "graph/limits.h"
 #include "graph/load.h"
+#include "graph/local_functions.h"
 #include "graph/onnx.h"
 #include "graph/opset/older_opsets.h"
+#include "graph/parsed_model.h"
 #include "graph/parsed_size.h"
 #include "graph/random_stream.h"
 #include "graph/roles.h"
@@ -33,15 +35,6 @@ void check_parsed_size(const std::string& text, const google::protobuf::Descript
   const std::size_t parsed = parsed_size(text, type);
   check(parsed <= kAlways + 2 * text.size(), path, ": its ", text_of_bytes(text.size()),
         " would take ", text_of_bytes(parsed), " of memory, more than a model of that size needs");
-}
-
-onnx::ModelProto parsed_model(const std::string& path) {
-  const std::string text = read_file(path);
-  check_parsed_size(text, *onnx::ModelProto::descriptor(), path);
-  onnx::ModelProto proto;
-  check(proto.ParseFromString(text) && proto.has_graph() && proto.ir_version() > 0, path,
-        ": not an ONNX model, or a truncated one (", text.size(), " bytes)");
-  return proto;
 }
 
 void add_locations(const onnx::TensorProto& tensor, std::set<std::string>& locations) {
@@ -67,6 +60,15 @@ std::vector<Binding> read_bindings(
 
 }  // namespace
 
+onnx::ModelProto parsed_model(const std::string& path) {
+  const std::string text = read_file(path);
+  check_parsed_size(text, *onnx::ModelProto::descriptor(), path);
+  onnx::ModelProto proto;
+  check(proto.ParseFromString(text) && proto.has_graph() && proto.ir_version() > 0, path,
+        ": not an ONNX model, or a truncated one (", text.size(), " bytes)");
+  return proto;
+}
+
 std::vector<std::string> external_files(const std::string& path) {
   const onnx::ModelProto proto = parsed_model(path);
   std::set<std::string> locations;
@@ -81,15 +83,29 @@ std::vector<std::string> external_files(const std::string& path) {
   return files;
 }
 
+std::vector<std::string> input_names(const std::string& path) {
+  const onnx::ModelProto proto = parsed_model(path);
+  std::vector<std::string> names;
+  for (const auto& input : proto.graph().input()) names.push_back(input.name());
+  return names;
+}
+
 LoadedModel load_model(const OpSet& ops, const std::string& path) {
   return load_model(ops, path, Folder{});
 }
 
-LoadedModel load_model(const OpSet& ops, const std::string& path, const Folder& folder) {
+LoadedModel load_model(const OpSet& ops, const std::string& path, const Folder& folder,
+                       const std::map<std::string, Literal>& constants) {
   onnx::ModelProto proto = parsed_model(path);
+  for (const auto& [name, value] : constants) {
+    onnx::TensorProto& tensor = *proto.mutable_graph()->add_initializer();
+    to_proto(value, tensor);
+    tensor.set_name(name);
+  }
   LoadedModel loaded{TrainingModel(ops)};
   try {
     const DataPlace place = data_place_of(path);
+    drop_local_functions(proto, ops);
     check_known_operators(proto, ops);
     check_model(proto, ops, place);
     loaded.warning = lost_to_optimisation(proto);

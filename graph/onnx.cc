@@ -106,6 +106,10 @@ void check_values(const onnx::TensorProto& proto, int64_t count, const std::stri
 
 }  // namespace
 
+const std::string& label_of(const onnx::NodeProto& node) {
+  return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+}
+
 TensorType from_proto(const onnx::TypeProto& proto) {
   TensorType type;
   const auto& tensor = proto.tensor_type();

@@ -15,6 +15,8 @@ inline constexpr int64_t kIrVersion = 8;
 inline constexpr int64_t kOpset = 17;
 inline constexpr int64_t kOwnOpset = 1;
 
+// The node's name, or its first output: names of nodes are optional.
+const std::string& label_of(const onnx::NodeProto& node);
 TensorType from_proto(const onnx::TypeProto& proto);
 void to_proto(const TensorType& type, onnx::TypeProto& proto);
 // Throws unless a tensor holds the bytes or values that its type and shape require, in one field,

@@ -10,10 +10,6 @@ namespace {
 
 using Stack = std::vector<std::pair<int, int>>;  // node, next input
 
-const std::string& called(const onnx::NodeProto& node) {
-  return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
-}
-
 // Returns the cycle from `first`, which is on the stack, as text. Cuts a long cycle.
 std::string cycle_text(const onnx::GraphProto& proto, const Stack& stack, int first) {
   constexpr std::size_t kMost = 20;
@@ -22,7 +18,7 @@ std::string cycle_text(const onnx::GraphProto& proto, const Stack& stack, int fi
   const bool cut = stack.size() - at > kMost;
   std::string text;
   for (std::size_t end = cut ? at + kMost : stack.size(); at < end; ++at)
-    text += called(proto.node(stack[at].first)) + " -> ";
+    text += label_of(proto.node(stack[at].first)) + " -> ";
   return cut ? text + ".. -> " : text;
 }
 
@@ -92,7 +88,7 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const Names& given)
           at < node.input_size() ? node.input(at) : others->second[at - node.input_size()];
       auto found = producer.find(name);
       if (found == producer.end()) {
-        check(name.empty() || given.count(name), "node '", called(node), "' (", node.op_type(),
+        check(name.empty() || given.count(name), "node '", label_of(node), "' (", node.op_type(),
               ") reads '", name, "', which no node or input produces");
       } else if (state[found->second] == 1) {
         fail("the graph has a cycle: ", cycle_text(proto, stack, found->second), name);

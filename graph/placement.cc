@@ -45,6 +45,8 @@ void forget_replica(onnx::NodeProto& proto) {
     if (attributes[i].name() == kReplica) attributes.DeleteSubrange(i, 1);
 }
 
+bool is_replica(const onnx::AttributeProto& attribute) { return attribute.name() == kReplica; }
+
 bool is_placement(const onnx::AttributeProto& attribute) {
   const std::string& name = attribute.name();
   return name == kReplica || name == kReplicas || name == kOnHost;

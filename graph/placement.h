@@ -18,6 +18,7 @@ namespace lockstep {
 void write_replica(onnx::NodeProto& proto, int replica);
 int read_replica(const onnx::NodeProto& proto);  // kEveryReplica if there is none
 void forget_replica(onnx::NodeProto& proto);
+bool is_replica(const onnx::AttributeProto& attribute);    // the number that read_replica() reads
 bool is_placement(const onnx::AttributeProto& attribute);  // says where, not what
 
 // For a collective, which belongs to no single replica: its output i lives on replicas[i].

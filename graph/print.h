@@ -15,9 +15,5 @@ std::string order_of(const TrainingModel& model);
 // Every name of the step once, a line each: of its inputs and state, then, in the graph's order, of
 // each node and its results. For comparing with another framework's list.
 std::string names_of(const TrainingModel& model);
-// One page: counts, parameters with sizes, inputs, losses, operators by type.
-std::string summary_of(const TrainingModel& model);
-// The step graph for Graphviz, one cluster per replica.
-std::string dot_of(const Graph& graph);
 
 }  // namespace lockstep

@@ -76,6 +76,12 @@ std::string printable(std::string_view text) { return escaped(text, "", ""); }
 std::string printable_lines(std::string_view text) { return escaped(text, "\n", ""); }
 std::string in_quotes(std::string_view text) { return '"' + escaped(text, "", "\"\\") + '"'; }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return std::string(text.substr(0, most)) + "..";
+}
+
 std::string shell_word(std::string_view word) {
   constexpr const char* kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%";

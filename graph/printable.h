@@ -18,6 +18,10 @@ std::string printable_lines(std::string_view text);
 // Like printable(), in double quotes, with \" and \\ inside: a string of DOT or C.
 std::string in_quotes(std::string_view text);
 
+// The text, or its first `most` bytes and `..`: for names in tables and pictures, which a file may
+// make a megabyte long. Does not cut within a UTF-8 character.
+std::string shortened(std::string_view text, std::size_t most = 120);
+
 // Quotes a word of a printed command if a shell would split or expand the word.
 std::string shell_word(std::string_view word);
 

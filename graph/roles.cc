@@ -109,7 +109,10 @@ void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::st
 
 void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
   add_metadata(proto, "replicas", std::to_string(model.replicas));
-  if (!model.bucket_plan.empty()) add_metadata(proto, "buckets", model.bucket_plan);
+  for (const auto& [key, text] : {std::pair{"buckets", &model.bucket_plan},
+                                  {"all_reduce", &model.all_reduce},
+                                  {"wire", &model.wire}})
+    if (!text->empty()) add_metadata(proto, key, *text);
   for (const State& state : model.states)
     add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
   for (const StepInput& input : model.inputs)
@@ -142,6 +145,10 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       loaded.initialised = entry.value() == "true";
     } else if (key == "buckets") {
       loaded.model.bucket_plan = entry.value();
+    } else if (key == "all_reduce") {
+      loaded.model.all_reduce = entry.value();
+    } else if (key == "wire") {
+      loaded.model.wire = entry.value();
     } else if (take("state.")) {
       auto dot = key.find('.');
       check(dot != key.npos, "metadata '", entry.key(), "' names no state");

@@ -70,4 +70,13 @@ void refuse_special_or_link(const std::string& path) {
   if (::lstat(path.c_str(), &facts) == 0) check_regular(path, facts.st_mode);
 }
 
+void check_places_differ(const std::string& path, const std::string& data) {
+  const fs::path one = fs::absolute(write_place(path)), other = fs::absolute(write_place(data));
+  std::error_code none;  // a missing folder equals no other
+  check(one.filename() != other.filename() ||
+            !fs::equivalent(one.parent_path(), other.parent_path(), none),
+        "cannot write '", path, "': it leads to '", data,
+        "', which holds the model's data; choose another name");
+}
+
 }  // namespace lockstep

@@ -21,4 +21,7 @@ void refuse_special(const std::string& path);
 // Throws for the kinds of refuse_special(), and for a link: a write would reach another file.
 void refuse_special_or_link(const std::string& path);
 
+// Throws if a link makes `path`, a model's file, the file of the model's data.
+void check_places_differ(const std::string& path, const std::string& data);
+
 }  // namespace lockstep

@@ -69,8 +69,7 @@ void add_bags(FlowImporter& importer, const onnx::NodeProto& node, const onnx::G
   const Value trips = trips_of(importer, node, body, scope);
   require_bags(importer.graph().type(trips).ranked);
   check_begin(importer, node, trips, scope);
-  const std::string name = node.name().empty() ? node.output(0) : node.name();
-  FlowImporter::Scope inside{.outer = &scope, .prefix = scope.prefix + name + "/"};
+  FlowImporter::Scope inside{.outer = &scope, .prefix = scope.prefix + label_of(node) + "/"};
   BagNodes nodes(importer, inside.prefix);
   const Value numbers = nodes.range(trips);
   Items items;

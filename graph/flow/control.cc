@@ -41,11 +41,10 @@ void FlowImporter::refuse(const onnx::NodeProto& node, const std::string& why) c
 
 FlowImporter::Scope FlowImporter::inside(const Scope& scope, const onnx::NodeProto& node,
                                          int64_t iteration) {
-  const std::string name =
-      node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
   count_unrolled(node);
-  return {
-      .outer = &scope, .prefix = join(scope.prefix, name, "/", iteration, "/"), .in_loop = true};
+  return {.outer = &scope,
+          .prefix = join(scope.prefix, label_of(node), "/", iteration, "/"),
+          .in_loop = true};
 }
 
 void FlowImporter::count_unrolled(const onnx::NodeProto& node) {

@@ -43,8 +43,7 @@ FlowImporter::FlowImporter(Graph& graph, const ImportOptions& options)
     : graph_(graph), options_(options), conditions_(graph, options.folder) {}
 
 std::string FlowImporter::described(const onnx::NodeProto& node) {
-  const bool unnamed = node.name().empty() && node.output_size() > 0;
-  return printable((unnamed ? node.output(0) : node.name()) + " (" + node.op_type() + ")");
+  return printable(label_of(node) + " (" + node.op_type() + ")");
 }
 
 void FlowImporter::reserve(const onnx::GraphProto& main) {
@@ -80,8 +79,7 @@ void FlowImporter::localise(onnx::NodeProto& node, const Scope& scope) {
       if (!name.empty()) name = graph_.name(tensor(name, scope, description));
   }
   if (!scope.outer) return;
-  if (node.name().empty() && node.output_size() > 0) node.set_name(node.output(0));
-  node.set_name(scope.prefix + node.name());
+  node.set_name(scope.prefix + label_of(node));
   for (std::string& name : *node.mutable_output())
     if (!name.empty()) name = fresh_name(scope.prefix + name);
 }
@@ -165,8 +163,7 @@ void FlowImporter::add_sequence(onnx::NodeProto node, Scope& scope) {
     inputs.push_back(input.empty() ? FlowValue{.absent = true} : find(input, scope));
     input = inputs.back().tensor ? graph_.name(inputs.back().tensor) : "";
   }
-  const std::string label =
-      scope.prefix + (node.name().empty() && !name.empty() ? name : node.name());
+  const std::string label = scope.prefix + label_of(node);
   if (!name.empty()) node.set_output(0, fresh_name(scope.outer ? scope.prefix + name : name));
   // In the main graph the name is reserved for this node.
   if (!name.empty() && !scope.outer && !graph_.find(name)) node.set_output(0, name);

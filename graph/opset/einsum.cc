@@ -241,7 +241,7 @@ class Einsum {
     return size;
   }
 
-  // The same, computed by the graph.
+  // The number of elements of a group's dimensions, computed by the graph.
   Value computed_size(const LetterGroup& group) {
     if (const Dim size = size_of(group); size.known()) return node_.vector({size.size()});
     const Value sizes = node_.add(

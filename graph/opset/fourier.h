@@ -23,7 +23,7 @@ class Fourier {
   Value transform(Value x, const Sizes& sizes, bool inverse);
 
  private:
-  // As transform(), on planes: x [rows, parts, length] -> [rows, 2, made].
+  // Transforms planes: x [rows, parts, length] -> [rows, 2, made].
   Value planes(Value x, int64_t length, int64_t parts, int64_t made, bool inverse);
   // length = p q: transforms of length p, then of length q.
   Value composed(Value x, int64_t p, int64_t q, int64_t parts, bool inverse);

@@ -13,8 +13,7 @@ NewerNode::NewerNode(Graph& graph, onnx::NodeProto proto, int64_t opset)
     : graph_(graph), proto_(std::move(proto)), opset_(opset), where_(proto_.doc_string()) {}
 
 std::string NewerNode::description() const {
-  return join(proto_.name().empty() && proto_.output_size() > 0 ? proto_.output(0) : proto_.name(),
-              " (", type(), " of opset ", opset_, ")");
+  return join(label_of(proto_), " (", type(), " of opset ", opset_, ")");
 }
 
 AttributeReader NewerNode::attributes() const { return reader_of(description(), proto_); }

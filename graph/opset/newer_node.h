@@ -46,6 +46,7 @@ class NewerNode {
   Value scalar(double value, DType type);
   Value scalar(double value) { return scalar(value, dtype()); }
   Value vector(const std::vector<int64_t>& values);
+  Value cast(Value x, DType type) { return add("Cast", {x}, {{"to", static_cast<int64_t>(type)}}); }
   Value shape_of(Value x) { return add("Shape", {x}); }
   Value reshape(Value x, const std::vector<int64_t>& shape) {
     return add("Reshape", {x, vector(shape)});

@@ -64,7 +64,7 @@ constexpr Change kChanges[] = {
     {19, forget_float8_options, "Cast CastLike"},               // saturate
     {19, quantize_to_bytes, "QuantizeLinear"},                  // saturate; more types
     {19, dequantize_bytes, "DequantizeLinear"},
-    {19, kOnlyTypes, "Constant Equal Identity If Reshape Scan Shape Size"},
+    {19, kOnlyTypes, "Constant Equal Identity If Loop Reshape Scan Shape Size"},
     {20, sample_any_rank, "GridSample"},                      // other names of modes
     {20, write_gelu, "Gelu"},                                 // new
     {20, reduce_booleans_as_numbers, "ReduceMax ReduceMin"},  // booleans
@@ -75,10 +75,8 @@ constexpr Change kChanges[] = {
     {21, quantize_to_bytes, "QuantizeLinear"},          // output_dtype, block_size
     {21, dequantize_bytes, "DequantizeLinear"},
     {21, kOnlyTypes,
-     "QLinearMatMul Cast CastLike Constant ConstantOfShape Flatten Identity If Pad Reshape Scan "
-     "Shape "
-     "Size "
-     "Squeeze Transpose Unsqueeze"},
+     "QLinearMatMul Cast CastLike Constant ConstantOfShape Flatten Identity If Loop Pad Reshape "
+     "Scan Shape Size Squeeze Transpose Unsqueeze"},
     {22, write_lp_normalization, "LpNormalization"},
     {22, write_lp_pool, "LpPool"},
     {22, write_global_lp_pool, "GlobalLpPool"},
@@ -95,7 +93,7 @@ constexpr Change kChanges[] = {
     {23, quantize_to_bytes, "QuantizeLinear"},        // precision
     {23, dequantize_bytes, "DequantizeLinear"},
     {23, kOnlyTypes,
-     "Cast CastLike Constant ConstantOfShape Flatten Identity If Pad Reshape Scan Shape Size "
+     "Cast CastLike Constant ConstantOfShape Flatten Identity If Loop Pad Reshape Scan Shape Size "
      "Squeeze Transpose Unsqueeze"},
     {24, write_swish, "Swish"},                    // new
     {24, write_attention, "Attention"},            // nonpad_kv_seqlen, which is refused
@@ -103,13 +101,13 @@ constexpr Change kChanges[] = {
     {24, quantize_to_bytes, "QuantizeLinear"},
     {24, dequantize_bytes, "DequantizeLinear"},
     {24, kOnlyTypes,
-     "Constant ConstantOfShape Flatten Identity If Pad Reshape Scan Shape Size Squeeze TopK "
+     "Constant ConstantOfShape Flatten Identity If Loop Pad Reshape Scan Shape Size Squeeze TopK "
      "Transpose Unsqueeze"},
     {25, quantize_to_bytes, "QuantizeLinear"},
     {25, dequantize_bytes, "DequantizeLinear"},
     {25, kOnlyTypes,
-     "Attention Cast CastLike Constant ConstantOfShape Flatten Identity If Pad Reshape Scan Shape "
-     "Size Squeeze Transpose Unsqueeze"},
+     "Attention Cast CastLike Constant ConstantOfShape Flatten Identity If Loop Pad Reshape Scan "
+     "Shape Size Squeeze Transpose Unsqueeze"},
     {27, forget_stash_type, "Range"},
     {28, floor_modulo, "Mod"},                      // floats with fmod 0
     {28, space_to_channels_first, "SpaceToDepth"},  // mode CRD
@@ -120,8 +118,7 @@ constexpr Change kChanges[] = {
     {28, write_reverse_sequence, "ReverseSequence"},
     {28, kOnlyTypes,
      "BitShift Cast Celu DepthToSpace Einsum OneHot OptionalGetElement OptionalHasElement "
-     "ReduceLogSum "
-     "ReduceLogSumExp"},
+     "ReduceLogSum ReduceLogSumExp"},
 };
 
 using Changes = std::vector<const Change*>;

@@ -55,15 +55,12 @@ void write_rms_norm(NewerNode& node) {
   // 16-bit floats are squared as float32: stash_type's default.
   const DType given = node.dtype();
   const bool narrow = is_narrow(given);
-  auto to = [&](Value value, DType type) {
-    return node.add("Cast", {value}, {{"to", static_cast<int64_t>(type)}});
-  };
-  const Value x = narrow ? to(node.input(0), DType::float32) : node.input(0);
+  const Value x = narrow ? node.cast(node.input(0), DType::float32) : node.input(0);
   const Value mean =
       node.add("ReduceMean", {node.add("Mul", {x, x})}, {{"axes", axes}, {"keepdims", int64_t{1}}});
   const Value small = node.scalar(epsilon, narrow ? DType::float32 : given);
   const Value normal = node.add("Div", {x, node.add("Sqrt", {node.add("Add", {mean, small})})});
-  node.become("Mul", {narrow ? to(normal, given) : normal, node.input(1)});
+  node.become("Mul", {narrow ? node.cast(normal, given) : normal, node.input(1)});
 }
 
 // (x - mean) / deviation. The smallest deviation is inside the root, so that constant data has a
@@ -87,8 +84,7 @@ void write_lp_normalization(NewerNode& node) {
   const Value x = node.input(0);
   const Value norm =
       node.add(p == 1 ? "ReduceL1" : "ReduceL2", {x}, {{"axes", axes}, {"keepdims", int64_t{1}}});
-  const Value one = node.add("Cast", {node.add("Equal", {norm, node.scalar(0)})},
-                             {{"to", static_cast<int64_t>(node.dtype())}});
+  const Value one = node.cast(node.add("Equal", {norm, node.scalar(0)}), node.dtype());
   node.become("Div", {x, node.add("Add", {norm, one})});
 }
 

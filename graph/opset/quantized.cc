@@ -5,15 +5,11 @@
 namespace lockstep {
 namespace {
 
-Value to(NewerNode& node, Value x, DType type) {
-  return node.add("Cast", {x}, {{"to", static_cast<int64_t>(type)}});
-}
-
 // The integers of operand `i` minus the zero point, operand `zero`, as int32.
 Value from_zero(NewerNode& node, std::size_t i, std::size_t zero, bool by_row) {
-  const Value x = to(node, node.input(i), DType::int32);
+  const Value x = node.cast(node.input(i), DType::int32);
   if (!node.input(zero)) return x;
-  Value point = to(node, node.input(zero), DType::int32);
+  Value point = node.cast(node.input(zero), DType::int32);
   const bool one = node.shape(zero).empty() || node.shape(zero) == Shape{1};
   // One zero point for each row of the left matrix: a column.
   if (by_row && !one && node.shape(zero).size() == 1)
@@ -51,7 +47,7 @@ void quantize_to_bytes(NewerNode& node) {
     node.drop_attribute(name);
   if (!node.input(2) && type == DType::int8)
     node.set_inputs({node.input(0), node.input(1),
-                     to(node, node.add("Mul", {node.input(1), node.scalar(0)}), DType::int8)});
+                     node.cast(node.add("Mul", {node.input(1), node.scalar(0)}), DType::int8)});
 }
 
 void dequantize_bytes(NewerNode& node) {
@@ -76,7 +72,7 @@ void write_dynamic_quantize(NewerNode& node) {
   const Value scale = node.add("Div", {node.add("Sub", {high, low}), node.scalar(255)});
   const Value place = node.add("Neg", {node.add("Div", {low, scale})});
   const Value rounded = node.add("Round", {node.add("Clip", {place, zero, node.scalar(255)})});
-  const Value point = to(node, rounded, DType::uint8);
+  const Value point = node.cast(rounded, DType::uint8);
   if (node.wants(1)) node.become("Identity", {scale}, {}, 1);
   if (node.wants(2)) node.become("Identity", {point}, {}, 2);
   node.become("QuantizeLinear", {x, scale, point});
@@ -97,7 +93,7 @@ void write_quantized_product(NewerNode& node) {
   const Value product =
       node.add("MatMul", {from_zero(node, 0, 2, true), from_zero(node, 3, 5, false)});
   const Value scale = node.add("Mul", {node.input(1), node.input(4)});
-  const Value real = node.add("Mul", {to(node, product, DType::float32), scale});
+  const Value real = node.add("Mul", {node.cast(product, DType::float32), scale});
   node.become("QuantizeLinear", {real, node.input(6), node.input(7)});
 }
 

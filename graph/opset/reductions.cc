@@ -32,7 +32,6 @@ void reduce_axes_to_attribute(NewerNode& node) {
 // are cast to false and true.
 void reduce_booleans_as_numbers(NewerNode& node) {
   if (node.dtype() != DType::boolean) return;
-  const auto number = static_cast<int64_t>(DType::uint8);
   const auto boolean = static_cast<int64_t>(DType::boolean);
   const bool nothing = node.attributes().integer("noop_with_empty_axes", 0) != 0;
   std::vector<int64_t> axes;
@@ -40,7 +39,7 @@ void reduce_booleans_as_numbers(NewerNode& node) {
   if (axes.empty() && nothing) return reduce_nothing(node);
   Attributes attributes{{"keepdims", node.attributes().integer("keepdims", 1)}};
   if (!axes.empty()) attributes.push_back({"axes", axes});
-  const Value numbers = node.add("Cast", {node.input(0)}, {{"to", number}});
+  const Value numbers = node.cast(node.input(0), DType::uint8);
   const Value reduced = node.add(node.type().c_str(), {numbers}, attributes);
   node.become("Cast", {reduced}, {{"to", boolean}});
 }

@@ -24,7 +24,7 @@ class Update {
     for (int64_t i = 0; i < inputs; ++i)
       if (!node.input(static_cast<std::size_t>(i)))
         fail(node.description(), ": operand ", i, " is missing");
-    step_ = node.add("Cast", {node.input(1)}, {{"to", static_cast<int64_t>(node.dtype())}});
+    step_ = node.cast(node.input(1), node.dtype());
   }
 
   std::size_t tensors() const { return tensors_; }
@@ -50,7 +50,7 @@ class Update {
   double attribute(const char* name, float fallback) const {
     return node_.attributes().number(name, fallback);
   }
-  // The gradient with the regularisation's.
+  // The gradient of the loss plus the gradient of the regularisation.
   Value gradient(std::size_t tensor) {
     const double norm = attribute("norm_coefficient", 0);
     const Value dx = operand(1, tensor);

@@ -40,11 +40,8 @@ void write_window(NewerNode& node, const Cosines& of) {
   const bool periodic = node.attributes().integer("periodic", 1) != 0;
   if (const Literal* size = node.graph().literal(node.input(0)))
     return node.become("Identity", {node.constant(window_of(of, *size, periodic, type))});
-  const auto to = [&](Value x, DType type) {
-    return node.add("Cast", {x}, {{"to", static_cast<int64_t>(type)}});
-  };
   constexpr DType kDouble = DType::float64;
-  const Value size = to(node.input(0), kDouble);
+  const Value size = node.cast(node.input(0), kDouble);
   const Value period = periodic ? size : node.add("Sub", {size, node.scalar(1, kDouble)});
   const Value k = node.add("Range", {node.scalar(0, kDouble), size, node.scalar(1, kDouble)});
   const Value turn = node.add("Div", {node.scalar(2 * std::numbers::pi, kDouble), period});

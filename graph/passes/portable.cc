@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/passes/portable.h"
 
+#include "graph/local_functions.h"
 #include "graph/passes/copy.h"
 
 namespace lockstep {
@@ -37,12 +38,13 @@ void write_body(GraphCopy& copy, const Graph& from, const Node& node) {
 
 }  // namespace
 
-Graph in_standard_operators(const Graph& graph) {
+Graph in_standard_operators(const Graph& graph, OpenBodies open) {
   check_bodies(graph);
   GraphCopy copy(graph);
   for (int index = 0; index < graph.node_count(); ++index) {
     const Node node = graph.node(index);
-    if (node.op() && node.op()->body)
+    const bool remains = open == OpenBodies::remain && has_open_body(node);
+    if (node.op() && node.op()->body && !remains)
       write_body(copy, graph, node);
     else
       copy.copy(node);

@@ -114,4 +114,11 @@ TrainingModel with_trained_values(const TrainingModel& model, const StateValues&
   return trained;
 }
 
+std::vector<std::string> values_of(const std::vector<Replicated>& items) {
+  std::vector<std::string> names;
+  for (const Replicated& item : items)
+    names.insert(names.end(), item.values.begin(), item.values.end());
+  return names;
+}
+
 }  // namespace lockstep

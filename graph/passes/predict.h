@@ -21,4 +21,7 @@ enum class Reads {
 };
 Predictors predict_on_every_replica(const TrainingModel& model, Reads reads = Reads::as_built);
 
+// The names of all replicas' values, item by item.
+std::vector<std::string> values_of(const std::vector<Replicated>& items);
+
 }  // namespace lockstep

@@ -141,6 +141,8 @@ TrainingModel replicate(const TrainingModel& one, int replicas, const std::strin
   all.checks = one.checks;
   all.gradients = one.gradients;
   all.bucket_plan = one.bucket_plan;
+  all.all_reduce = one.all_reduce;
+  all.wire = one.wire;
   all.metadata = one.metadata;
   const auto spread = [&](Replicated& item) {
     item.values = on_all(item.values.at(0), replicas, scope);

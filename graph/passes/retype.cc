@@ -47,35 +47,39 @@ Literal in_float32(const Literal& literal) {
   return Literal::of<float>(values, literal.dims());
 }
 
-Graph in_float32(const Graph& graph, DType type) {
+Graph in_float32(const Graph& graph, const std::vector<DType>& types) {
+  const auto other = [&](DType type) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+  };
   Graph result(graph.ops(), graph.name());
   for (Value input : graph.inputs()) {
     TensorType changed = graph.type(input);
-    if (changed.dtype == type) changed.dtype = DType::float32;
+    if (other(changed.dtype)) changed.dtype = DType::float32;
     result.input(graph.name(input), changed, graph.origin(input));
   }
   for (int id = 0; id < graph.value_count(); ++id)
     if (const Literal* literal = graph.literal({id}); literal && !graph.producer({id}))
-      result.constant(graph.name({id}), literal->dtype() == type ? in_float32(*literal) : *literal);
+      result.constant(graph.name({id}), other(literal->dtype()) ? in_float32(*literal) : *literal);
   for (int index = 0; index < graph.node_count(); ++index) {
     onnx::NodeProto node = proto_of(graph.node(index));
-    retype(node, type);
+    for (const DType type : types) retype(node, type);
     adopt(result, std::move(node));
   }
   for (Value output : graph.outputs()) result.output(result.at(graph.name(output)));
   return result;
 }
 
-std::optional<DType> only_wide_or_short_type(const LoadedModel& file) {
+OtherFloats floats_to_widen(const LoadedModel& file) {
   const Graph& graph = file.model.inference;
-  std::set<DType> types;
+  std::set<DType> found;
   for (const std::string& name : file.initializers)
     if (const Value value = graph.find(name); value && is_floating(graph.dtype(value)))
-      types.insert(graph.dtype(value));
-  if (types.size() != 1) return std::nullopt;
-  const DType type = *types.begin();
-  if (type != DType::float64 && type != DType::bfloat16) return std::nullopt;
-  return type;
+      found.insert(graph.dtype(value));
+  OtherFloats other;
+  other.partly = found.erase(DType::float32) > 0;
+  for (const DType type : found)
+    if (is_narrow(type) || !other.partly) other.types.push_back(type);
+  return other;
 }
 
 }  // namespace lockstep

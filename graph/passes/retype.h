@@ -2,7 +2,7 @@
 // Another element type for a whole graph.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "lockstep/model_files.h"
 
@@ -12,11 +12,17 @@ namespace lockstep {
 // in the range. Throws unless it holds floats.
 Literal in_float32(const Literal& literal);
 
-// Returns the graph with float32 in place of `type` for inputs, constants and results.
-Graph in_float32(const Graph& graph, DType type);
+// Returns the graph with float32 in place of `types` for inputs, constants and results.
+Graph in_float32(const Graph& graph, const std::vector<DType>& types);
 
-// The type of all floating-point initializers of a network: float64 or bfloat16. Empty if there are
-// no such initializers, or also others.
-std::optional<DType> only_wide_or_short_type(const LoadedModel& file);
+// The types of a network that are read as float32, in which parameters are trained.
+struct OtherFloats {
+  std::vector<DType> types;
+  bool partly = false;  // there are initializers of float32, too
+};
+
+// 16-bit floats if an initializer has them, and float64 if no initializer is of float32. A float64
+// number beside parameters of float32 is one of the code's exact constants.
+OtherFloats floats_to_widen(const LoadedModel& file);
 
 }  // namespace lockstep
