@@ -70,7 +70,7 @@ inline constexpr OperatorFamily kFamilies[] = {
     {resident_ops, resident_cpu, resident_cuda},
     {resize_ops, resize_cpu, resize_cuda},
     {rnn_ops, rnn_cpu, rnn_cuda},
-    {roi_ops, roi_cpu, no_kernels},
+    {roi_ops, roi_cpu, roi_cuda},
     {shape_ops, shape_cpu, shape_cuda},
     {targets_ops, targets_cpu, no_kernels},
     {weighted_ops, weighted_cpu, weighted_cuda},

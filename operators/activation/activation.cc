@@ -5,6 +5,7 @@
 //   TanhGrad    dx = dy * (1 - y * y)
 #include "operators/activation/activation.h"
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -26,12 +27,13 @@ Op forward(const char* type) {
           .narrow = {Narrow::follows}};
 }
 
-Op backward(const char* type, const char* doc) {
+Op backward(const char* type, const char* doc, FlopRule flops) {
   return {.type = type,
           .domain = kOwnDomain,
           .no_body = kOnlyTrains,
           .signature = Signature{doc, {{"dy"}, {"y"}}, {{"dx"}}},
           .law = all_alike,
+          .flops = flops,
           .may_alias = {{0, 0}, {0, 1}},
           .narrow = {Narrow::follows}};
 }
@@ -54,9 +56,9 @@ std::vector<Op> activation_ops() {
   return {forward("Relu"),
           forward("Sigmoid"),
           forward("Tanh"),
-          backward("ReluGrad", "dx = dy where y > 0, else 0"),
-          backward("SigmoidGrad", "dx = dy * y * (1 - y)"),
-          backward("TanhGrad", "dx = dy * (1 - y * y)")};
+          backward("ReluGrad", "dx = dy where y > 0, else 0", per_result<1>),
+          backward("SigmoidGrad", "dx = dy * y * (1 - y)", per_result<3>),
+          backward("TanhGrad", "dx = dy * (1 - y * y)", per_result<3>)};
 }
 
 }  // namespace lockstep

@@ -21,6 +21,7 @@
 
 #include "lockstep/operators.h"
 #include "operators/batch_norm/operands.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/kit/refusals.h"
 #include "operators/layout/layout.h"
@@ -269,12 +270,34 @@ std::string no_clip(const KernelRequest& request) {
   return request.attributes().has("low") ? "has no bounds" : "";
 }
 
+namespace {
+
+// y = a x + b with a and b by channel: two operations for each element. Statistics of the batch
+// take three: the sum, and the sum of squares. A fused addition, ReLU or Clip take one.
+Flops batch_norm_flops(const Node& node) {
+  const BatchNormAttrs attrs = read_batch_norm(node);
+  const int each = 2 + (attrs.training ? 3 : 0) + (has_operand(node, BatchNormIn::z) ? 1 : 0) +
+                   (attrs.relu || attrs.clip ? 1 : 0);
+  return {.others = each * elements_in(node, BatchNormIn::x)};
+}
+
+// The sums of dy and of dy (x - mean) take four operations for each element, and dx = a dy + b x +
+// c takes four; with given statistics dx = a dy. A ReLU or Clip behind the norm takes one more.
+Flops batch_norm_grad_flops(const Node& node) {
+  const BatchNormGradAttrs attrs = read_batch_norm_grad(node);
+  const int each = 4 + (attrs.given ? 1 : 4) + (attrs.relu || attrs.clip ? 1 : 0);
+  return {.others = each * elements_in(node, BatchNormGradIn::x)};
+}
+
+}  // namespace
+
 std::vector<Op> batch_norm_ops() {
   return {{.type = "BatchNormalization",
            .domain = "",
            .law = batch_norm_law,
            .differentiable = Differentiable::yes,
            .gradient = given_gradient,
+           .flops = batch_norm_flops,
            .may_alias = {{0, 0}},
            .narrow = {Narrow::follows, {1, 2, 3, 4}}},
           {.type = "FusedBatchNorm",
@@ -293,6 +316,7 @@ std::vector<Op> batch_norm_ops() {
                                    {"low", AttributeKind::number},
                                    {"high", AttributeKind::number}}},
            .law = fused_batch_norm_law,
+           .flops = batch_norm_flops,
            .may_alias = {{0, 0}, {0, BatchNormIn::z}},
            .narrow = {Narrow::follows, {1, 2, 3, 4}}},
           {.type = "BatchNormTrain",
@@ -320,6 +344,7 @@ std::vector<Op> batch_norm_ops() {
            .law = batch_norm_train_law,
            .differentiable = Differentiable::yes,
            .gradient = train_gradient,
+           .flops = batch_norm_flops,
            .may_alias = {{1, 3}, {2, 4}},
            .narrow = {Narrow::follows, {1, 2, 3, 4, 6, 7}}},
           {.type = "BatchNormGrad",
@@ -342,6 +367,7 @@ std::vector<Op> batch_norm_ops() {
                           {"low", AttributeKind::number},
                           {"high", AttributeKind::number}}},
            .law = batch_norm_grad_law,
+           .flops = batch_norm_grad_flops,
            .may_alias = {{0, 0}},
            .narrow = {Narrow::follows, {2, 3, 4, 5}}}};
 }

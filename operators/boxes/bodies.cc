@@ -20,6 +20,12 @@ Value repeated(Graph& graph, int64_t value, int64_t count) {
   return graph.constant("fill", Literal::vector(std::vector<int64_t>(count, value)));
 }
 
+Value repeated(Graph& graph, Value value, int64_t count) {
+  if (const Literal* known = graph.literal(value))
+    return repeated(graph, known->values<int64_t>()[0], count);
+  return standard(graph, "Expand", {value, graph.constant("places", Literal::vector({count}))});
+}
+
 // Reduces conditions for each coordinate [.., n] to [.., 1]: true if all hold.
 Value all_hold(Graph& graph, Value conditions) {
   const Attributes last{{"axes", std::vector<int64_t>{-1}}};
@@ -86,7 +92,8 @@ std::vector<Value> box_suppression_body(const BodyRequest& r) {
 std::vector<Value> detection_results_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   const DetectionAttrs attrs = read_detection(r.node.attributes());
-  const int64_t count = known_size(graph, r.x(1), 1), capacity = attrs.capacity;
+  const Value count = size_of_axis(graph, r.x(1), 1);
+  const int64_t capacity = attrs.capacity;
   const Value zero = shared_number(graph, 0), no_score = shared_number(graph, -INFINITY);
   std::vector<int64_t> objects(attrs.classes - 1);
   std::iota(objects.begin(), objects.end(), 1);
@@ -94,19 +101,18 @@ std::vector<Value> detection_results_body(const BodyRequest& r) {
       graph.constant("classes", Literal::of<int64_t>(objects, {1, attrs.classes - 1, 1}));
   const auto class_of = [&](int64_t i) {
     if (r.x(2)) return reshape(graph, slice(graph, r.x(2), 0, i, i + 1), {1, 1, -1});
-    const Value places = standard(
-        graph, "Range",
-        {shared_integer(graph, 0), shared_integer(graph, count), shared_integer(graph, 1)});
+    const Value places =
+        standard(graph, "Range", {shared_integer(graph, 0), count, shared_integer(graph, 1)});
     return reshape(graph, standard(graph, "Mod", {places, shared_integer(graph, attrs.classes)}),
-                   {1, 1, count});
+                   {1, 1, -1});
   };
   const auto of_image = [&](int64_t i) -> std::vector<Value> {
     const Value boxes = slice(graph, r.x(0), 0, i, i + 1);
     const Value most = shared_number(graph, std::numeric_limits<float>::max());
     const Value finite =
         all_hold(graph, standard(graph, "LessOrEqual", {standard(graph, "Abs", {boxes}), most}));
-    const Value scores = reshape(graph, slice(graph, r.x(1), 0, i, i + 1), {1, 1, count});
-    const Value counted = where(graph, reshape(graph, finite, {1, 1, count}), scores, no_score);
+    const Value scores = reshape(graph, slice(graph, r.x(1), 0, i, i + 1), {1, 1, -1});
+    const Value counted = where(graph, reshape(graph, finite, {1, 1, -1}), scores, no_score);
     const Value own = where(graph, equal(graph, class_of(i), classes), counted, no_score);
     const Value kept =
         suppressed(graph, boxes, own, capacity, attrs.overlap, attrs.score_threshold);
@@ -118,13 +124,13 @@ std::vector<Value> detection_results_body(const BodyRequest& r) {
                                       repeated(graph, 0, capacity)},
                                      0);
     const Value score_of =
-        concat(graph, {reshape(graph, scores, {count}), reshape(graph, no_score, {1})}, 0);
+        concat(graph, {reshape(graph, scores, {-1}), reshape(graph, no_score, {1})}, 0);
     const Value no_box =
         graph.constant("no_box", Literal::of<float>(std::vector<float>(4, 0), {1, 4}));
-    const Value box_of = concat(graph, {reshape(graph, boxes, {count, 4}), no_box}, 0);
+    const Value box_of = concat(graph, {reshape(graph, boxes, {-1, 4}), no_box}, 0);
     const Best best = top_k(graph, gather(graph, score_of, found, 0), capacity, 0, {"best"});
     const Value candidate = gather(graph, found, best.places, 0);
-    const Value here = standard(graph, "Less", {candidate, shared_integer(graph, count)});
+    const Value here = standard(graph, "Less", {candidate, count});
     return {reshape(graph, gather(graph, box_of, candidate, 0), {1, capacity, 4}),
             reshape(graph, where(graph, here, best.values, zero), {1, capacity}),
             reshape(graph, gather(graph, found_class, best.places, 0), {1, capacity}),

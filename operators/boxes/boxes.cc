@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoxSuppression and DetectionResults select boxes; no gradient flows through the selection. IoU is
+// The operators here select boxes; no gradient flows through the selection. IoU is
 // the quotient rounded to float32, as in ONNX Runtime and torchvision: a box with an IoU equal to
 // the threshold stays. A box with a width or height that is not positive (or NaN) has no area. It
 // overlaps nothing: it is never dropped and never causes another box to be dropped.
@@ -7,6 +7,7 @@
 
 #include "operators/boxes/attributes.h"
 #include "operators/boxes/bodies.h"
+#include "operators/boxes/refining.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -36,8 +37,7 @@ void box_suppression_law(Inference& inference) {
   inference.outputs[1] = {DType::int64, {batch}};
 }
 
-void detection_results_law(Inference& inference) {
-  const DetectionAttrs attrs = read_detection(inference.attributes);
+void infer_detections(Inference& inference, const DetectionAttrs& attrs) {
   check_box_limits(attrs.overlap, attrs.capacity);
   check(attrs.classes >= 1 && attrs.classes <= INT32_MAX, "classes is ", attrs.classes);
   const Dim batch = demand_scored_boxes(inference);
@@ -47,6 +47,28 @@ void detection_results_law(Inference& inference) {
   inference.outputs[1] = {DType::float32, {batch, attrs.capacity}};
   inference.outputs[2] = {DType::int64, {batch, attrs.capacity}};
   inference.outputs[3] = {DType::int64, {batch}};
+}
+
+void detection_results_law(Inference& inference) {
+  infer_detections(inference, read_detection(inference.attributes));
+}
+
+void refined_detections_law(Inference& inference) {
+  const RefinedAttrs attrs = read_refined(inference.attributes);
+  suppression_method(attrs.method);
+  if (!attrs.vote.empty()) vote_scoring(attrs.vote);
+  check(attrs.sigma > 0, "sigma is ", attrs.sigma, ", should be more than 0");
+  check(attrs.vote_overlap >= 0 && attrs.vote_overlap <= 1, "vote_overlap is ", attrs.vote_overlap,
+        ", should be in 0..1");
+  check(attrs.vote_beta >= 0, "vote_beta is ", attrs.vote_beta, ", should be at least 0");
+  infer_detections(inference, attrs);
+}
+
+std::vector<Formal> detection_candidates() {
+  return {{"boxes"}, {"scores"}, {"classes", "I", Arity::optional}};
+}
+std::vector<Formal> detection_outputs() {
+  return {{"results"}, {"result_scores"}, {"result_classes", "I"}, {"count", "I"}};
 }
 
 }  // namespace
@@ -65,6 +87,21 @@ DetectionAttrs read_detection(AttributeReader attributes) {
   attrs.score_threshold = attributes.number("score_threshold", attrs.score_threshold);
   attrs.overlap = attributes.number("overlap", attrs.overlap);
   attrs.capacity = attributes.integer("capacity", attrs.capacity);
+  attributes.done();
+  return attrs;
+}
+
+RefinedAttrs read_refined(AttributeReader attributes) {
+  RefinedAttrs attrs;
+  attrs.classes = attributes.integer("classes", attrs.classes);
+  attrs.score_threshold = attributes.number("score_threshold", attrs.score_threshold);
+  attrs.overlap = attributes.number("overlap", attrs.overlap);
+  attrs.capacity = attributes.integer("capacity", attrs.capacity);
+  attrs.method = attributes.text("method", attrs.method);
+  attrs.sigma = attributes.number("sigma", attrs.sigma);
+  attrs.vote = attributes.text("vote", attrs.vote);
+  attrs.vote_overlap = attributes.number("vote_overlap", attrs.vote_overlap);
+  attrs.vote_beta = attributes.number("vote_beta", attrs.vote_beta);
   attributes.done();
   return attrs;
 }
@@ -95,6 +132,25 @@ Detections detection_results(Graph& graph, Value boxes, Value scores, Value clas
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2], node.outputs()[3]};
 }
 
+Detections refined_detections(Graph& graph, Value boxes, Value scores, Value classes,
+                              const RefinedAttrs& attrs, const Site& site) {
+  const Node node = graph.add({.type = "RefinedDetections",
+                               .domain = kOwnDomain,
+                               .inputs = {boxes, scores, classes},
+                               .attributes = {{"classes", attrs.classes},
+                                              {"score_threshold", attrs.score_threshold},
+                                              {"overlap", attrs.overlap},
+                                              {"capacity", attrs.capacity},
+                                              {"method", attrs.method},
+                                              {"sigma", attrs.sigma},
+                                              {"vote", attrs.vote},
+                                              {"vote_overlap", attrs.vote_overlap},
+                                              {"vote_beta", attrs.vote_beta}},
+                               .outputs = 4},
+                              site);
+  return {node.outputs()[0], node.outputs()[1], node.outputs()[2], node.outputs()[3]};
+}
+
 std::vector<Op> boxes_ops() {
   return {
       {.type = "BoxSuppression",
@@ -113,13 +169,33 @@ std::vector<Op> boxes_ops() {
        .body = detection_results_body,
        .signature =
            Signature{"Suppression within each class, then the best results of all classes.",
-                     {{"boxes"}, {"scores"}, {"classes", "I", Arity::optional}},
-                     {{"results"}, {"result_scores"}, {"result_classes", "I"}, {"count", "I"}},
+                     detection_candidates(),
+                     detection_outputs(),
                      {{"classes", AttributeKind::integer},
                       {"score_threshold", AttributeKind::number},
                       {"overlap", AttributeKind::number},
                       {"capacity", AttributeKind::integer}}},
        .law = detection_results_law,
+       .differentiable = Differentiable::zero},
+      {.type = "RefinedDetections",
+       .domain = kOwnDomain,
+       .no_body = "ONNX has neither soft suppression (TEST.SOFT_NMS) nor box voting "
+                  "(TEST.BBOX_VOTE)",
+       .signature =
+           Signature{"Soft suppression within each class and box voting, then the best results of "
+                     "all classes.",
+                     detection_candidates(),
+                     detection_outputs(),
+                     {{"classes", AttributeKind::integer},
+                      {"score_threshold", AttributeKind::number},
+                      {"overlap", AttributeKind::number},
+                      {"capacity", AttributeKind::integer},
+                      {"method", AttributeKind::text},
+                      {"sigma", AttributeKind::number},
+                      {"vote", AttributeKind::text},
+                      {"vote_overlap", AttributeKind::number},
+                      {"vote_beta", AttributeKind::number}}},
+       .law = refined_detections_law,
        .differentiable = Differentiable::zero},
       // Used only in bodies: the number of kept boxes depends on the boxes, and a plan has fixed
       // shapes.

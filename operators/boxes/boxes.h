@@ -2,6 +2,7 @@
 // Selection among boxes. A box is [x1, y1, x2, y2], half-open: its width is x2 - x1.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "lockstep/graph.h"
@@ -40,6 +41,22 @@ struct Detections {
 // class, then by candidate.
 Detections detection_results(Graph& graph, Value boxes, Value scores, Value classes,
                              const DetectionAttrs& attrs, const Site& site = {});
+
+// Detections of soft suppression and of box voting. With method "hard" and without a vote they
+// equal the results of detection_results().
+struct RefinedAttrs : DetectionAttrs {
+  // A better box of the class lowers the scores of the boxes that it overlaps: hard (drops them if
+  // their IoU is larger than `overlap`), linear or gaussian.
+  std::string method = "hard";
+  float sigma = 0.5F;  // gaussian
+  // The score of a result after voting: ID, TEMP_AVG, .. (refining.h). Its box becomes the mean of
+  // the candidates of its class with an IoU of at least `vote_overlap`. "": no voting.
+  std::string vote;
+  float vote_overlap = 0.8F;
+  float vote_beta = 1;  // of some scorings
+};
+Detections refined_detections(Graph& graph, Value boxes, Value scores, Value classes,
+                              const RefinedAttrs& attrs, const Site& site = {});
 
 std::vector<Op> boxes_ops();
 std::vector<KernelEntry> boxes_cpu();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both operators visit candidates from best to worst and keep each candidate that overlaps no kept
-// box. One thread processes an image (or batch entry).
+// BoxSuppression and DetectionResults visit candidates from best to worst and keep each candidate
+// that overlaps no kept box; RefinedDetections walks class by class (refining.cc). One thread
+// processes an image (or batch entry).
 #include "operators/boxes/boxes.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "operators/boxes/attributes.h"
 #include "operators/boxes/kept_boxes.h"
+#include "operators/boxes/refining.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/sort_key.h"
 #include "runtime/memory.h"
@@ -88,11 +90,6 @@ std::unique_ptr<Kernel> prepare_box_suppression(const KernelRequest& request) {
       "", shares.workspace());
 }
 
-struct ImageResults {
-  float *boxes, *scores;
-  int64_t* classes;
-};
-
 bool is_finite(const float* box) {
   return std::all_of(box, box + 4, [](float corner) { return std::isfinite(corner); });
 }
@@ -112,7 +109,7 @@ class ResultsOfImage {
 
   // `classes` may be null. Returns the number of results.
   int64_t run(const float* boxes, const float* scores, const int64_t* classes,
-              const ImageResults& results, std::byte* place) const {
+              const RefinedResults::To& results, std::byte* place) const {
     Memory memory(place, most_);
     int64_t count = 0;
     for (int64_t i = 0; i < candidates_; ++i) {
@@ -146,10 +143,11 @@ class ResultsOfImage {
   int64_t candidates_, most_;
 };
 
-std::unique_ptr<Kernel> prepare_detection_results(const KernelRequest& request) {
-  const DetectionAttrs attrs = read_detection(request.attributes());
+// `of_image` finds the results of an image.
+template <class OfImage>
+std::unique_ptr<Kernel> detections_kernel(const KernelRequest& request, const std::string& type,
+                                          const DetectionAttrs& attrs, const OfImage& of_image) {
   const int64_t candidates = request.in[1].dims[1];
-  const ResultsOfImage of_image(attrs, candidates);
   const Shares shares(request.in[1].dims[0], request.threads, of_image.bytes());
   const bool given = request.in.size() > 2 && request.in[2].present();
   return make_kernel(
@@ -157,7 +155,7 @@ std::unique_ptr<Kernel> prepare_detection_results(const KernelRequest& request) 
         const int64_t* classes = given ? args.in[2].as<int64_t>() : nullptr;
         for (int64_t i = 0; given && i < shares.images * candidates; ++i)
           if (classes[i] < 0 || classes[i] >= attrs.classes)
-            fail("DetectionResults: class ", classes[i], " is outside 0..", attrs.classes - 1);
+            fail(type, ": class ", classes[i], " is outside 0..", attrs.classes - 1);
         shares.run(args.workspace, [&](int64_t image, std::byte* memory) {
           const int64_t first = image * candidates, place = image * attrs.capacity;
           args.out[3].as<int64_t>()[image] =
@@ -171,12 +169,25 @@ std::unique_ptr<Kernel> prepare_detection_results(const KernelRequest& request) 
       "", shares.workspace());
 }
 
+std::unique_ptr<Kernel> prepare_detection_results(const KernelRequest& request) {
+  const DetectionAttrs attrs = read_detection(request.attributes());
+  return detections_kernel(request, "DetectionResults", attrs,
+                           ResultsOfImage(attrs, request.in[1].dims[1]));
+}
+
+std::unique_ptr<Kernel> prepare_refined_detections(const KernelRequest& request) {
+  const RefinedAttrs attrs = read_refined(request.attributes());
+  return detections_kernel(request, "RefinedDetections", attrs,
+                           RefinedResults(attrs, request.in[1].dims[1]));
+}
+
 }  // namespace
 
 std::vector<KernelEntry> boxes_cpu() {
   const Refusal floats = every({takes<Float32>(), takes<Float32>(1)});
   return {{"BoxSuppression", kOwnDomain, {{"CPU", floats, prepare_box_suppression}}},
-          {"DetectionResults", kOwnDomain, {{"CPU", floats, prepare_detection_results}}}};
+          {"DetectionResults", kOwnDomain, {{"CPU", floats, prepare_detection_results}}},
+          {"RefinedDetections", kOwnDomain, {{"CPU", floats, prepare_refined_detections}}}};
 }
 
 }  // namespace lockstep

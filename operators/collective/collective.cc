@@ -7,6 +7,7 @@
 
 #include "graph/limits.h"
 #include "graph/placement.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "runtime/plan/compile.h"
 
@@ -204,6 +205,7 @@ std::vector<Op> collective_ops() {
        .law = all_reduce_law,
        .differentiable = Differentiable::yes,
        .gradient = all_reduce_gradient,
+       .flops = per_combined,  // of all replicas together
        .alias_in_pairs = true,
        .collective = true},
       {.type = "Broadcast",
@@ -214,6 +216,7 @@ std::vector<Op> collective_ops() {
                               {{"y", "T", Arity::variadic}},
                               {{"path", AttributeKind::text}}},
        .law = broadcast_law,
+       .flops = no_flops,
        .collective = true,
        .takes_first = true},
       {.type = "AllGather",
@@ -224,6 +227,7 @@ std::vector<Op> collective_ops() {
                               {{"y", "T", Arity::variadic}},
                               {{"of", AttributeKind::integer, true}, {"why", AttributeKind::text}}},
        .law = all_gather_law,
+       .flops = no_flops,
        .collective = true},
       {.type = "Copy",
        .domain = kOwnDomain,

@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "lockstep/operators.h"
+#include "operators/conv/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -52,9 +53,13 @@ void check_conv(Inference& inference, const ConvAttrs& attrs) {
   const Shape& w = inference.input(1).shape;
   inference.outputs[0].shape = convolved(attrs, inference.input(0).shape, w);
   inference.outputs[0].ranked = true;
-  if (inference.inputs.size() > 2 && inference.inputs[2])
-    check(inference.input(2).shape == Shape{w[0]}, "bias is ", inference.input(2).shape,
-          ", should be ", Shape{w[0]});
+  if (inference.inputs.size() > 2 && inference.inputs[2]) {
+    const Shape& bias = inference.input(2).shape;
+    check(bias == Shape{w[0]}, "bias is ", bias, ", should be ", Shape{w[0]},
+          bias.size() == 2 ? "; PyTorch 2.15 exports some Conv3d(bias=False) with this wrong bias, "
+                             "but Conv3d(bias=True) correctly"
+                           : "");
+  }
 }
 
 void conv_law(Inference& inference) { check_conv(inference, read_conv(inference.attributes)); }
@@ -283,12 +288,14 @@ std::vector<Op> conv_ops() {
        .law = conv_transpose_law,
        .differentiable = Differentiable::yes,
        .gradient = conv_transpose_gradient,
+       .flops = conv_transpose_flops,
        .narrow = {Narrow::always}},
       {.type = "Conv",
        .domain = "",
        .law = conv_law,
        .differentiable = Differentiable::yes,
        .gradient = conv_gradient,
+       .flops = conv_flops,
        .narrow = {Narrow::always}},
       {.type = "FusedConv",
        .domain = kOwnDomain,
@@ -299,6 +306,7 @@ std::vector<Op> conv_ops() {
                      {{"y"}, {"sums", "U", Arity::optional}, {"squares", "U", Arity::optional}},
                      attributes_with({"relu", AttributeKind::integer})},
        .law = fused_conv_law,
+       .flops = conv_flops,
        .narrow = {Narrow::always}},
       {.type = "ConvGradX",
        .domain = kOwnDomain,
@@ -306,6 +314,7 @@ std::vector<Op> conv_ops() {
        .signature =
            grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
        .law = grad_x_law,
+       .flops = conv_grad_x_flops,
        .narrow = {Narrow::always}},
       {.type = "FusedConvGradX",
        .domain = kOwnDomain,
@@ -313,6 +322,7 @@ std::vector<Op> conv_ops() {
        .signature =
            grad_signature("ConvGradX, added to another gradient.", {{"dy"}, {"w"}, {"z"}}, "dx"),
        .law = fused_grad_x_law,
+       .flops = conv_grad_x_flops,
        .may_alias = {{0, 2}},
        .narrow = {Narrow::always}},
       {.type = "ConvGradW",
@@ -321,6 +331,7 @@ std::vector<Op> conv_ops() {
        .signature =
            grad_signature("Gradient of Conv with respect to its weight.", {{"x"}, {"dy"}}, "dw"),
        .law = grad_w_law,
+       .flops = conv_grad_w_flops,
        .narrow = {Narrow::always}}};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/passes/copy.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "runtime/kernel/rewrite.h"
 
@@ -183,7 +184,8 @@ Op byte_table_op() {
                              {{"x", "U"}, {"table"}},
                              {{"y"}},
                              {}},
-      .law = byte_table_law};
+      .law = byte_table_law,
+      .flops = no_flops};
 }
 
 }  // namespace lockstep

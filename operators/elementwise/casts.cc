@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph/passes/copy.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "runtime/kernel/rewrite.h"
 
@@ -97,7 +98,8 @@ Op casts_op() {
                                  {{"x", "T", Arity::variadic}},
                                  {{"y", "U", Arity::variadic}},
                                  {{"to", AttributeKind::integer, true}}},
-          .law = casts_law};
+          .law = casts_law,
+          .flops = no_flops};
 }
 
 }  // namespace lockstep

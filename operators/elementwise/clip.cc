@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/elementwise/clip.h"
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -37,6 +38,7 @@ Op clip_op() {
           .law = clip_law,
           .differentiable = Differentiable::yes,
           .gradient = clip_gradient,
+          .flops = per_result<2>,
           .may_alias = {{0, 0}},
           .narrow = {Narrow::follows}};
 }
@@ -51,6 +53,7 @@ Op clip_grad_op() {
                     {{"dy"}, {"x"}, {"low", "T", Arity::optional}, {"high", "T", Arity::optional}},
                     {{"dx"}}},
       .law = clip_grad_law,
+      .flops = per_result<2>,
       .may_alias = {{0, ClipGradIn::dy}, {0, ClipGradIn::x}},
       .narrow = {Narrow::follows}};
 }

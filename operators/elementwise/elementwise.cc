@@ -7,6 +7,7 @@
 #include "operators/elementwise/bytes.h"
 #include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -254,7 +255,7 @@ std::vector<Op> elementwise_ops() {
           following_narrow(arithmetic("Mul", mul_gradient)),
           arithmetic("Div", div_gradient),
           arithmetic("Pow", pow_gradient),
-          in_transit(following_narrow(arithmetic("Sum", add_gradient))),
+          with_flops(in_transit(following_narrow(arithmetic("Sum", add_gradient))), per_combined),
           function("Neg", neg_gradient),
           function("Exp", exp_gradient),
           function("Log", log_gradient),
@@ -281,9 +282,9 @@ std::vector<Op> elementwise_ops() {
           comparison("IsInf"),
           comparison("Mod", content_of_arithmetic),
           comparison("BitShift"),
-          arithmetic("Mean", mean_gradient),
-          arithmetic("Max", extreme_gradient),
-          arithmetic("Min", extreme_gradient),
+          with_flops(arithmetic("Mean", mean_gradient), per_combined),
+          with_flops(arithmetic("Max", extreme_gradient), per_combined),
+          with_flops(arithmetic("Min", extreme_gradient), per_combined),
           {.type = "PRelu",
            .domain = "",
            .differentiable = Differentiable::yes,
@@ -295,6 +296,7 @@ std::vector<Op> elementwise_ops() {
            .content = content_of_where,
            .differentiable = Differentiable::yes,
            .gradient = where_gradient,
+           .flops = no_flops,
            .narrow = {Narrow::follows}},
           byte_table_op(),
           casts_op(),
@@ -303,12 +305,14 @@ std::vector<Op> elementwise_ops() {
           {.type = "CastLike",
            .domain = "",
            .differentiable = Differentiable::yes,
-           .gradient = cast_like_gradient},
+           .gradient = cast_like_gradient,
+           .flops = no_flops},
           in_transit({.type = "Cast",
                       .domain = "",
                       .content = same_content,
                       .differentiable = Differentiable::yes,
-                      .gradient = cast_gradient})};
+                      .gradient = cast_gradient,
+                      .flops = no_flops})};
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 // stream there, exact up to 2^24.
 #include "operators/fill/fill.h"
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -46,13 +47,15 @@ Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& si
 
 std::vector<Op> fill_ops() {
   auto source = [](const char* type) {
-    return Op{.type = type, .domain = "", .differentiable = Differentiable::zero};
+    return Op{
+        .type = type, .domain = "", .differentiable = Differentiable::zero, .flops = no_flops};
   };
   return {{.type = "ConstantOfShape",
            .domain = "",
            .law = filled_law,
            .content = content_of_fill,
-           .differentiable = Differentiable::zero},
+           .differentiable = Differentiable::zero,
+           .flops = no_flops},
           source("Constant"),
           source("EyeLike")};
 }

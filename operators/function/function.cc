@@ -4,6 +4,7 @@
 // Its attribute `function` is the function's name; a and b are the function's parameters.
 #include "operators/function/function.h"
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -108,6 +109,7 @@ std::vector<Op> function_ops() {
                                          {"a", AttributeKind::number},
                                          {"b", AttributeKind::number}}},
                  .law = function_grad_law,
+                 .flops = per_result<2>,
                  .may_alias = {{0, 0}, {0, 1}}});
   return ops;
 }

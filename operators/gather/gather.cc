@@ -12,6 +12,7 @@
 #include "graph/listed.h"
 #include "lockstep/operators.h"
 #include "operators/gather/scatter_gradient.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -186,7 +187,23 @@ Op scatter_back(const char* type, ShapeLaw law, const char* attribute = "axis") 
                                  {{"dy"}, {"shape", "I"}, {"indices", "I"}},
                                  {{"dx"}},
                                  {{attribute, AttributeKind::integer}}},
-          .law = law};
+          .law = law,
+          .flops = per_operand<1>};
+}
+
+// Keeps the sizes of the other axes, which ONNX drops if the number of elements is computed.
+void top_k_law(Inference& inference) {
+  const TensorType& x = inference.input(0);
+  if (!x.ranked || x.shape.empty()) return;
+  const TensorType& first = inference.outputs[0];
+  if (first.ranked && is_static(first.shape)) return;
+  const std::size_t axis =
+      normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0];
+  Shape shape = x.shape;
+  const auto count = content_of(inference, 1);
+  const bool is_said = count && count->size() == 1 && !(number_of(count->front()).value_or(0) < 0);
+  shape[axis] = is_said ? count->front() : Dim("?");
+  for (TensorType& output : inference.outputs) output = {output.dtype, shape};
 }
 
 }  // namespace
@@ -224,40 +241,50 @@ std::vector<Op> gather_ops() {
               .law = law,
               .content = content,
               .differentiable = Differentiable::yes,
-              .gradient = gather_gradient};
+              .gradient = gather_gradient,
+              .flops = no_flops};
   };
-  return {
-      picking("Gather", content_of_gather),
-      picking("GatherElements", nullptr, gather_elements_law),
-      {.type = "ScatterElements",
-       .domain = "",
-       .law = scatter_elements_law,
-       .differentiable = Differentiable::yes,
-       .gradient = scatter_elements_gradient},
-      {.type = "GatherND",
-       .domain = "",
-       .law = gather_nd_law,
-       .differentiable = Differentiable::yes,
-       .gradient = gather_nd_gradient},
-      {.type = "ScatterND",
-       .domain = "",
-       .law = scatter_nd_law,
-       .differentiable = Differentiable::yes,
-       .gradient = scatter_nd_gradient},
-      {.type = "TopK",
-       .domain = "",
-       .differentiable = Differentiable::yes,
-       .gradient = top_k_gradient},
-      {.type = "OneHot", .domain = "", .law = one_hot_law, .differentiable = Differentiable::zero},
-      {.type = "Trilu",
-       .domain = "",
-       .law = trilu_law,
-       .differentiable = Differentiable::yes,
-       .gradient = trilu_gradient,
-       .may_alias = {{0, 0}}},
-      scatter_back("GatherGrad", gather_grad_law),
-      scatter_back("GatherElementsGrad", gather_elements_grad_law),
-      scatter_back("GatherNDGrad", gather_nd_grad_law, "batch_dims")};
+  return {picking("Gather", content_of_gather),
+          picking("GatherElements", nullptr, gather_elements_law),
+          {.type = "ScatterElements",
+           .domain = "",
+           .law = scatter_elements_law,
+           .differentiable = Differentiable::yes,
+           .gradient = scatter_elements_gradient,
+           .flops = no_flops},
+          {.type = "GatherND",
+           .domain = "",
+           .law = gather_nd_law,
+           .differentiable = Differentiable::yes,
+           .gradient = gather_nd_gradient,
+           .flops = no_flops},
+          {.type = "ScatterND",
+           .domain = "",
+           .law = scatter_nd_law,
+           .differentiable = Differentiable::yes,
+           .gradient = scatter_nd_gradient,
+           .flops = no_flops},
+          {.type = "TopK",
+           .domain = "",
+           .law = top_k_law,
+           .differentiable = Differentiable::yes,
+           .gradient = top_k_gradient,
+           .flops = per_operand<1>},
+          {.type = "OneHot",
+           .domain = "",
+           .law = one_hot_law,
+           .differentiable = Differentiable::zero,
+           .flops = no_flops},
+          {.type = "Trilu",
+           .domain = "",
+           .law = trilu_law,
+           .differentiable = Differentiable::yes,
+           .gradient = trilu_gradient,
+           .flops = no_flops,
+           .may_alias = {{0, 0}}},
+          scatter_back("GatherGrad", gather_grad_law),
+          scatter_back("GatherElementsGrad", gather_elements_grad_law),
+          scatter_back("GatherNDGrad", gather_nd_grad_law, "batch_dims")};
 }
 
 }  // namespace lockstep

@@ -17,5 +17,6 @@ Refusal reduces_by(std::vector<std::string> known);
 std::vector<Op> gather_ops();
 std::vector<KernelEntry> gather_cpu();
 std::vector<KernelEntry> gather_cuda();
+std::vector<KernelEntry> gather_nd_cuda();  // in gather_cuda()
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -76,11 +77,47 @@ std::vector<Value> gradient_by_rows(const GradientRequest& r) {
   return dx;
 }
 
+Value with_axes(Graph& graph, Value x, const std::vector<int64_t>& axes, const Site& site) {
+  const Value where = graph.constant(site.name + "_axes", Literal::vector(axes));
+  return graph.add_value({.type = "Unsqueeze", .inputs = {x, where}}, site);
+}
+
+// The gradients of a product with a vector: a row on the left, a column on the right. The product
+// has no dimension for the vector.
+std::vector<Value> gradient_with_vector(const GradientRequest& r) {
+  Graph& graph = r.graph;
+  const Value a = r.x(0), b = r.x(1);
+  const std::size_t rank_a = graph.shape(a).size(), rank_b = graph.shape(b).size();
+  const bool is_row = rank_a == 1, is_column = rank_b == 1;
+  const auto rank = static_cast<int64_t>(std::max({rank_a, rank_b, std::size_t{2}}));
+  std::vector<int64_t> dropped;
+  if (is_row) dropped.push_back(rank - 2);
+  if (is_column) dropped.push_back(rank - 1);
+  std::vector<Value> dx(2);
+  if (r.wanted[0]) {
+    const Site site = gradient_site(r, 0);
+    const Value dy = with_axes(graph, r.dy[0], dropped, site);
+    const Value turned = is_column ? with_axes(graph, b, {0}, site) : swapped(graph, b, site);
+    dx[0] = sum_to(graph, matmul(graph, dy, turned, site), a, site);
+  }
+  if (r.wanted[1]) {
+    const Site site = gradient_site(r, 1);
+    const Value dy = with_axes(graph, r.dy[0], dropped, site);
+    Value product;
+    if (is_column)  // its gradient, as a row
+      product = matmul(graph, swapped(graph, dy, site), is_row ? with_axes(graph, a, {0}, site) : a,
+                       site);
+    else
+      product = matmul(graph, with_axes(graph, a, {1}, site), dy, site);
+    dx[1] = sum_to(graph, product, b, site);
+  }
+  return dx;
+}
+
 std::vector<Value> matmul_gradient(const GradientRequest& r) {
   Value a = r.x(0), b = r.x(1), dy = r.dy[0];
   const std::size_t rank_a = r.graph.shape(a).size(), rank_b = r.graph.shape(b).size();
-  check(rank_a >= 2 && rank_b >= 2, r.node.description(),
-        ": the gradient of MatMul with a vector is not supported; make the vector a matrix");
+  if (rank_a == 1 || rank_b == 1) return gradient_with_vector(r);
   if (rank_b == 2 && (rank_a == 2 || has_known_sizes(r.graph.shape(b)))) return gradient_by_rows(r);
   std::vector<Value> dx(2);
   if (r.wanted[0]) {
@@ -116,6 +153,19 @@ void gemm_law(Inference& inference) {
   }
 }
 
+// Each result is a sum of as many products as operand 0 has elements along dimension `shared`.
+Flops product_flops(const Node& node, std::size_t shared) {
+  return {2 * elements_out(node, 0) * extent_of(node.graph(), node.inputs()[0], shared),
+          has_operand(node, 2) ? elements_out(node, 0) : 0};
+}
+Flops gemm_flops(const Node& node) {
+  return product_flops(node, read_gemm(node.attributes()).trans_a ? 0 : 1);
+}
+Flops matmul_flops(const Node& node) {
+  const TensorType& a = node.graph().type(node.inputs()[0]);
+  return product_flops(node, a.shape.empty() ? 0 : a.shape.size() - 1);
+}
+
 }  // namespace
 
 GemmAttrs read_gemm(AttributeReader attributes) {
@@ -147,11 +197,13 @@ std::vector<Op> gemm_ops() {
            .law = gemm_law,
            .differentiable = Differentiable::yes,
            .gradient = gemm_gradient,
+           .flops = gemm_flops,
            .narrow = {Narrow::always}},
           {.type = "MatMul",
            .domain = "",
            .differentiable = Differentiable::yes,
            .gradient = matmul_gradient,
+           .flops = matmul_flops,
            .narrow = {Narrow::always}}};
 }
 

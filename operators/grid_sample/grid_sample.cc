@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -120,12 +122,31 @@ GridProblem::GridProblem(AttributeReader attributes, const Dims& x, const Dims& 
   }
 }
 
+namespace {
+
+// Each place is a weighted sum of the pixels around it. The gradient by the grid has a product with
+// a slope for each axis.
+template <std::size_t sampled, bool by_grid>
+Flops grid_flops(const Node& node) {
+  const Value values = sampled == 0 ? node.outputs()[0] : node.inputs()[0];
+  const auto axes = static_cast<double>(node.graph().type(values).shape.size()) - 2;
+  const GridMode mode = read_grid_rule(node.attributes()).mode;
+  const double along = mode == GridMode::linear ? 2 : mode == GridMode::cubic ? 4 : 1;
+  return {.others =
+              2 * std::pow(along, axes) * (by_grid ? axes : 1) * elements_of(node.graph(), values)};
+}
+constexpr FlopRule kSampled = grid_flops<0, false>, kSampledBack = grid_flops<1, false>,
+                   kSampledGrid = grid_flops<1, true>;
+
+}  // namespace
+
 std::vector<Op> grid_sample_ops() {
   return {{.type = "GridSample",
            .domain = "",
            .law = grid_sample_law,
            .differentiable = Differentiable::yes,
-           .gradient = grid_sample_gradient},
+           .gradient = grid_sample_gradient,
+           .flops = kSampled},
           {.type = "GridSample",
            .domain = kOwnDomain,
            .no_body = "opset 17 samples images only, not volumes",
@@ -135,7 +156,8 @@ std::vector<Op> grid_sample_ops() {
                                   formals()},
            .law = own_grid_sample_law,
            .differentiable = Differentiable::yes,
-           .gradient = grid_sample_gradient},
+           .gradient = grid_sample_gradient,
+           .flops = kSampled},
           {.type = "GridSampleGradX",
            .domain = kOwnDomain,
            .no_body = kOnlyTrains,
@@ -143,7 +165,8 @@ std::vector<Op> grid_sample_ops() {
                                   {{"dy"}, {"shape", "I"}, {"grid", "R"}},
                                   {{"dx"}},
                                   formals()},
-           .law = grad_x_law},
+           .law = grad_x_law,
+           .flops = kSampledBack},
           {.type = "GridSampleGradGrid",
            .domain = kOwnDomain,
            .no_body = kOnlyTrains,
@@ -151,7 +174,8 @@ std::vector<Op> grid_sample_ops() {
                                   {{"dy"}, {"x"}, {"grid", "R"}},
                                   {{"dgrid", "R"}},
                                   formals()},
-           .law = grad_grid_law}};
+           .law = grad_grid_law,
+           .flops = kSampledGrid}};
 }
 
 }  // namespace lockstep

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "operators/grid_sample/grid_sample.h"
-#include "operators/grid_sample/refusal.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/threads/parallel.h"
 

@@ -2,7 +2,6 @@
 // One thread adds all points to a plane of the data's gradient, in order, so that every run
 // computes the same bits.
 #include "operators/grid_sample/grid_sample.h"
-#include "operators/grid_sample/refusal.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "runtime/accelerator.h"

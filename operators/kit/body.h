@@ -4,6 +4,7 @@
 #pragma once
 
 #include "lockstep/graph.h"
+#include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
 
@@ -23,6 +24,13 @@ inline int64_t known_size(const Graph& graph, Value x, std::size_t axis) {
   check(shape[axis].known(), "'", graph.name(x), "' has shape ", shape, "; its dimension ", axis,
         " must be known");
   return shape[axis].size();
+}
+
+// The size of an axis as a scalar: a constant if the size is known.
+inline Value size_of_axis(Graph& graph, Value x, int64_t axis) {
+  const Dim& size = graph.shape(x)[axis];
+  if (size.known()) return shared_integer(graph, size.size());
+  return standard(graph, "Gather", {standard(graph, "Shape", {x}), shared_integer(graph, axis)});
 }
 
 }  // namespace lockstep

@@ -21,7 +21,7 @@ Bits<T> sort_key(T value, bool largest) {
   Key key;
   if constexpr (std::floating_point<T>) {
     if (!(value == value)) return ~Key(0);
-    key = std::bit_cast<Key>(value + T(0));  // the sum turns -0 into 0, because the two are equal
+    key = std::bit_cast<Key>(value == T(0) ? T(0) : value);  // -0 equals 0
     key = key & kSign ? ~key : key | kSign;  // bits of negative numbers grow downwards
   } else {
     key = static_cast<Key>(value) ^ kSign;

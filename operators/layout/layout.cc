@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -82,7 +83,8 @@ std::vector<Op> layout_ops() {
            .domain = kOwnDomain,
            .no_body = kOnlyPlanned,
            .signature = Signature{"The same tensor in another layout.", {{"x"}}, {{"y"}}},
-           .law = same_as_first}};
+           .law = same_as_first,
+           .flops = no_flops}};
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 
 #include <cmath>
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -102,6 +103,21 @@ Value softmax_focal_loss(Graph& graph, Value logits, Value labels, Value objects
   return focal_loss(graph, kSoftmaxFocal, {logits, labels, objects}, attrs, site);
 }
 
+namespace {
+
+// The loss of a logit: a sigmoid or a part of a softmax (4), a power of its complement (2), a
+// logarithm, two factors and the sum. The gradient takes the slopes of power and logarithm, too.
+template <int each>
+Flops of_logits(const Node& node) {
+  return {.others = each * elements_in(node, 0)};
+}
+template <int each>
+Flops of_logits_back(const Node& node) {
+  return {.others = each * elements_in(node, 1)};
+}
+
+}  // namespace
+
 std::vector<Op> focal_ops() {
   const std::vector<FormalAttribute> attributes{{"classes", AttributeKind::integer},
                                                 {"alpha", AttributeKind::number},
@@ -115,7 +131,8 @@ std::vector<Op> focal_ops() {
             Signature{doc, {{"logits"}, {"labels", "I"}, {"objects"}}, {{"loss"}}, attributes},
         .law = law,
         .differentiable = Differentiable::yes,
-        .gradient = focal_gradient};
+        .gradient = focal_gradient,
+        .flops = of_logits<10>};
   };
   auto gradient = [&](const char* loss, ShapeLaw law) {
     return Op{.type = std::string(loss) + "Grad",
@@ -126,6 +143,7 @@ std::vector<Op> focal_ops() {
                                      {{"dlogits"}},
                                      attributes},
               .law = law,
+              .flops = of_logits_back<16>,
               .may_alias = {{0, 1}}};
   };
   return {loss(kSigmoidFocal, "Focal loss of a sigmoid for each class.", sigmoid_focal_body,

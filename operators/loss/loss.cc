@@ -11,6 +11,7 @@
 #include "operators/loss/loss.h"
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/loss/focal.h"
 
@@ -156,6 +157,17 @@ Value softmax_cross_entropy(Graph& graph, Value scores, Value labels, Value weig
                          site);
 }
 
+namespace {
+
+// The maximum, differences, exponentials, their sum, quotients.
+constexpr int kOfSoftmax = 5;
+
+// A sum of one number for each label.
+Flops label_flops(const Node& node) { return {.others = elements_in(node, 1)}; }
+Flops label_grad_flops(const Node& node) { return {.others = elements_in(node, 2)}; }
+
+}  // namespace
+
 std::vector<Op> loss_ops() {
   const std::vector<FormalAttribute> axis{{"axis", AttributeKind::integer}};
   std::vector<Op> ops{
@@ -163,23 +175,27 @@ std::vector<Op> loss_ops() {
        .domain = "",
        .differentiable = Differentiable::yes,
        .gradient = softmax_gradient,
+       .flops = per_operand<kOfSoftmax>,
        .may_alias = {{0, 0}}},
       {.type = "LogSoftmax",
        .domain = "",
        .differentiable = Differentiable::yes,
        .gradient = softmax_gradient,
+       .flops = per_operand<kOfSoftmax>,
        .may_alias = {{0, 0}}},
       {.type = "SoftmaxCrossEntropyLoss",
        .domain = "",
        .law = cross_entropy_law,
        .differentiable = Differentiable::yes,
        .gradient = cross_entropy_gradient,
+       .flops = per_operand<kOfSoftmax>,
        .may_alias = {{1, 0}}},
       {.type = "NegativeLogLikelihoodLoss",
        .domain = "",
        .law = cross_entropy_law,
        .differentiable = Differentiable::yes,
-       .gradient = likelihood_gradient},
+       .gradient = likelihood_gradient,
+       .flops = label_flops},
       {.type = "NegativeLogLikelihoodLossGrad",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
@@ -189,18 +205,21 @@ std::vector<Op> loss_ops() {
                {{"dloss"}, {"shape", "I"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
                {{"dx"}},
                {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
-       .law = likelihood_grad_law},
+       .law = likelihood_grad_law,
+       .flops = label_grad_flops},
       {.type = "SoftmaxGrad",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
        .signature = Signature{"dx = y * (dy - sum(dy * y))", {{"dy"}, {"y"}}, {{"dx"}}, axis},
        .law = softmax_grad_law,
+       .flops = per_operand<4>,
        .may_alias = {{0, 0}, {0, 1}}},
       {.type = "LogSoftmaxGrad",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
        .signature = Signature{"dx = dy - exp(y) * sum(dy)", {{"dy"}, {"y"}}, {{"dx"}}, axis},
        .law = softmax_grad_law,
+       .flops = per_operand<4>,
        .may_alias = {{0, 0}, {0, 1}}},
       {.type = "SoftmaxCrossEntropyLossGrad",
        .domain = kOwnDomain,
@@ -212,6 +231,7 @@ std::vector<Op> loss_ops() {
                {{"dscores"}},
                {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
        .law = cross_entropy_grad_law,
+       .flops = per_result<3>,
        .may_alias = {{0, 1}}}};
   for (Op& op : focal_ops()) ops.push_back(std::move(op));
   return ops;

@@ -9,6 +9,7 @@
 #include "operators/norm/norm.h"
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -130,12 +131,27 @@ std::vector<Value> lrn_gradient(const GradientRequest& r) {
                             gradient_site(r, 0))};
 }
 
-Op forward(const char* type, ShapeLaw law, GradientRule gradient) {
+Op forward(const char* type, ShapeLaw law, GradientRule gradient, FlopRule flops) {
   return {.type = type,
           .domain = "",
           .law = law,
           .differentiable = Differentiable::yes,
-          .gradient = gradient};
+          .gradient = gradient,
+          .flops = flops};
+}
+
+// Statistics take three operations for each element, (x - mean) / deviation two, scale and bias
+// two. The gradient takes two for the normalised x again, three for the gradients of scale and
+// bias, four for two means of the scaled dy, four for dx.
+constexpr int kOfNorm = 7, kOfNormGrad = 13;
+
+// Squares of `size` neighbouring channels and their sum, then a sum, a power and a product. The
+// gradient has two such sums and as many others.
+template <int times>
+Flops lrn_flops(const Node& node) {
+  AttributeReader attributes = node.attributes();
+  const double each = 2 * static_cast<double>(attributes.integer("size", 1)) + 4;
+  return {.others = times * each * elements_out(node, 0)};
 }
 
 Op backward(const char* type, std::vector<FormalAttribute> attributes, ShapeLaw law) {
@@ -146,7 +162,8 @@ Op backward(const char* type, std::vector<FormalAttribute> attributes, ShapeLaw 
                                  {{"dy"}, {"x"}, {"scale"}},
                                  {{"dx"}, {"dscale"}, {"dbias"}},
                                  std::move(attributes)},
-          .law = law};
+          .law = law,
+          .flops = per_operand<kOfNormGrad>};
 }
 
 }  // namespace
@@ -190,9 +207,10 @@ bool sums_over_places(const Node& node) {
 
 std::vector<Op> norm_ops() {
   return {
-      forward("InstanceNormalization", instance_norm_law, instance_norm_gradient),
-      forward("LayerNormalization", layer_norm_law, layer_norm_gradient),
-      forward("LRN", lrn_law, lrn_gradient),
+      forward("InstanceNormalization", instance_norm_law, instance_norm_gradient,
+              per_operand<kOfNorm>),
+      forward("LayerNormalization", layer_norm_law, layer_norm_gradient, per_operand<kOfNorm>),
+      forward("LRN", lrn_law, lrn_gradient, lrn_flops<1>),
       backward("InstanceNormGrad", {{"epsilon", AttributeKind::number}}, instance_norm_grad_law),
       backward("LayerNormGrad",
                {{"axis", AttributeKind::integer}, {"epsilon", AttributeKind::number}},
@@ -207,7 +225,8 @@ std::vector<Op> norm_ops() {
                                {"beta", AttributeKind::number},
                                {"bias", AttributeKind::number},
                                {"size", AttributeKind::integer, true}}},
-       .law = lrn_law}};
+       .law = lrn_law,
+       .flops = lrn_flops<2>}};
 }
 
 }  // namespace lockstep

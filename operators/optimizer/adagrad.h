@@ -12,6 +12,7 @@ namespace lockstep {
 struct AdagradRule {
   static constexpr const char* kType = "AdagradUpdate";
   static constexpr int kSlots = 1;
+  static constexpr int kFlops = 7;
   static constexpr bool kDecouplesDecay = false;
   float rate_decay = 0, epsilon = 1e-8F;
 

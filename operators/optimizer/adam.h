@@ -13,6 +13,7 @@ namespace lockstep {
 struct AdamRule {
   static constexpr const char* kType = "AdamUpdate";
   static constexpr int kSlots = 2;
+  static constexpr int kFlops = 14;
   static constexpr bool kDecouplesDecay = false;
   float beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F;
 

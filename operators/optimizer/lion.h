@@ -11,6 +11,7 @@ namespace lockstep {
 struct LionRule {
   static constexpr const char* kType = "LionUpdate";
   static constexpr int kSlots = 1;
+  static constexpr int kFlops = 8;
   static constexpr bool kDecouplesDecay = true;
   float beta1 = 0.9F, beta2 = 0.99F;
 

@@ -10,6 +10,7 @@ namespace lockstep {
 struct MomentumRule {
   static constexpr const char* kType = "MomentumSGDUpdate";
   static constexpr int kSlots = 1;
+  static constexpr int kFlops = 4;
   static constexpr bool kDecouplesDecay = false;
   float momentum = 0;
   bool nesterov = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/optimizer/optimizer.h"
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/optimizer/rules.h"
 
@@ -11,6 +12,12 @@ void non_finite_law(Inference& inference) {
   for (std::size_t i = 1; i < inference.inputs.size(); ++i)
     demand_type(inference, i, inference.input(0).dtype);
   inference.outputs[0] = {DType::int64, {}};
+}
+
+Flops of_all_operands(const Node& node) {
+  Flops flops;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) flops.others += elements_in(node, i);
+  return flops;
 }
 
 }  // namespace
@@ -26,7 +33,8 @@ std::vector<Op> optimizer_ops() {
                        .signature = Signature{"The first operand with a NaN or an infinity, or -1.",
                                               {{"x", "T", Arity::variadic}},
                                               {{"number", "I"}}},
-                       .law = non_finite_law}};
+                       .law = non_finite_law,
+                       .flops = of_all_operands}};
   for_each_update_rule([&]<class Rule>() {
     for (Op& op : update_ops<Rule>()) ops.push_back(std::move(op));
   });

@@ -14,6 +14,7 @@ template <bool kCentred>
 struct RmsPropRule {
   static constexpr const char* kType = kCentred ? "CentredRMSPropUpdate" : "RMSPropUpdate";
   static constexpr int kSlots = kCentred ? 3 : 2;
+  static constexpr int kFlops = kCentred ? 17 : 11;
   static constexpr bool kDecouplesDecay = false;
   float alpha = 0.99F, momentum = 0, epsilon = 1e-8F;
 

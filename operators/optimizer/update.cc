@@ -2,6 +2,7 @@
 #include "operators/optimizer/update.h"
 
 #include "graph/fresh_name.h"
+#include "operators/kit/flops.h"
 #include "operators/optimizer/update_operands.h"
 
 namespace lockstep {
@@ -107,8 +108,26 @@ void check_updates(Inference& inference, std::size_t slots) {
   check_numbers(inference, places, dtype);
 }
 
+Flops update_flops(const Node& node, int each) {
+  AttributeReader attributes = node.attributes();
+  const int decay = attributes.number("decay", 0) != 0 ? 2 : 0;
+  return {.others = (each + decay) * elements_in(node, UpdatePlaces::of_one(0).gradient())};
+}
+
+Flops updates_flops(const Node& node, std::size_t slots, int each) {
+  AttributeReader attributes = node.attributes();
+  const std::vector<float> factors = attributes.numbers("factors"),
+                           decays = attributes.numbers("decays");
+  const auto places = UpdatePlaces::of_many(slots, factors.size());
+  Flops flops;
+  for (std::size_t k = 0; k < factors.size(); ++k)
+    flops.others += (each + (factors[k] != 1 ? 1 : 0) + (decays.at(k) != 0 ? 2 : 0)) *
+                    elements_in(node, places.param(k));
+  return flops;
+}
+
 std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature,
-                           bool decouples_decay, ShapeLaw one, ShapeLaw many) {
+                           bool decouples_decay, const UpdateFacts& one, const UpdateFacts& many) {
   std::vector<Formal> inputs{{"gradient"}}, outputs{{"step"}};
   const auto places = UpdatePlaces::of_one(signature.slots.size());
   const auto alias = [](std::size_t result, std::size_t operand) {
@@ -132,7 +151,8 @@ std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signa
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
        .signature = Signature{signature.doc, inputs, outputs, joined(signature.attributes, decay)},
-       .law = one,
+       .law = one.law,
+       .flops = one.flops,
        .may_alias = may_alias},
       {.type = type_of_many(type),
        .domain = kOwnDomain,
@@ -145,7 +165,8 @@ std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signa
                                                    {"decays", AttributeKind::numbers},
                                                    {"copies", AttributeKind::integers},
                                                    {"copies_to", AttributeKind::integer}})},
-       .law = many,
+       .law = many.law,
+       .flops = many.flops,
        .alias_in_pairs = true}};
 }
 

@@ -56,15 +56,26 @@ inline std::string type_of_many(const std::string& type) { return type + "s"; }
 
 void check_update(Inference& inference, std::size_t slots);
 void check_updates(Inference& inference, std::size_t slots);
+// The arithmetic of both operators, for a rule that takes `each` operations for an element with the
+// subtraction. A decay takes two more, another factor than 1 takes one more.
+Flops update_flops(const Node& node, int each);
+Flops updates_flops(const Node& node, std::size_t slots, int each);
+// The facts of an operator that differ by rule.
+struct UpdateFacts {
+  ShapeLaw law;
+  FlopRule flops;
+};
 // The records of both operators.
 std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature,
-                           bool decouples_decay, ShapeLaw one, ShapeLaw many);
+                           bool decouples_decay, const UpdateFacts& one, const UpdateFacts& many);
 template <class Rule>
 std::vector<Op> update_ops() {
   return update_ops(
       Rule::kType, Rule::signature(), Rule::kDecouplesDecay,
-      [](Inference& inference) { check_update(inference, Rule::kSlots); },
-      [](Inference& inference) { check_updates(inference, Rule::kSlots); });
+      {[](Inference& inference) { check_update(inference, Rule::kSlots); },
+       [](const Node& node) { return update_flops(node, Rule::kFlops); }},
+      {[](Inference& inference) { check_updates(inference, Rule::kSlots); },
+       [](const Node& node) { return updates_flops(node, Rule::kSlots, Rule::kFlops); }});
 }
 
 }  // namespace lockstep

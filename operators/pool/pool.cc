@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -146,6 +147,16 @@ std::vector<Value> global_max_gradient(const GradientRequest& r) {
                             gradient_site(r, 0))};
 }
 
+// A comparison or an addition for each position of a window, padding included.
+Flops window_flops(const Node& node, double windows) {
+  AttributeReader attributes = node.attributes();
+  double each = 1;
+  for (const int64_t size : read_window(attributes).kernel) each *= static_cast<double>(size);
+  return {.others = each * windows};
+}
+Flops pool_flops(const Node& node) { return window_flops(node, elements_out(node, 0)); }
+Flops pool_grad_flops(const Node& node) { return window_flops(node, elements_in(node, 0)); }
+
 const std::vector<FormalAttribute> kWindowAttributes{
     {"kernel_shape", AttributeKind::integers}, {"strides", AttributeKind::integers},
     {"pads", AttributeKind::integers},         {"dilations", AttributeKind::integers},
@@ -206,24 +217,28 @@ std::vector<Op> pool_ops() {
        .law = global_law,
        .differentiable = Differentiable::yes,
        .gradient = global_max_gradient,
+       .flops = per_operand<1>,
        .narrow = {Narrow::follows}},
       {.type = "MaxPool",
        .domain = "",
        .law = pool_law,
        .differentiable = Differentiable::yes,
        .gradient = max_gradient,
+       .flops = pool_flops,
        .narrow = {Narrow::follows}},
       {.type = "AveragePool",
        .domain = "",
        .law = pool_law,
        .differentiable = Differentiable::yes,
        .gradient = average_gradient,
+       .flops = pool_flops,
        .narrow = {Narrow::follows}},
       {.type = "GlobalAveragePool",
        .domain = "",
        .law = global_law,
        .differentiable = Differentiable::yes,
        .gradient = global_average_gradient,
+       .flops = per_operand<1>,
        .narrow = {Narrow::follows}},
       {.type = "MaxPoolGrad",
        .domain = kOwnDomain,
@@ -233,6 +248,7 @@ std::vector<Op> pool_ops() {
                               {{"dx"}},
                               kWindowAttributes},
        .law = max_grad_law,
+       .flops = pool_grad_flops,
        .narrow = {Narrow::follows}},
       {.type = "MaxPoolPlaces",
        .domain = kOwnDomain,
@@ -242,6 +258,7 @@ std::vector<Op> pool_ops() {
                               {{"y"}, {"places", "U"}},
                               kWindowAttributes},
        .law = places_law,
+       .flops = pool_flops,
        .narrow = {Narrow::follows}},
       {.type = "MaxPoolPlacesGrad",
        .domain = kOwnDomain,
@@ -251,6 +268,7 @@ std::vector<Op> pool_ops() {
                               {{"dx"}},
                               kWindowAttributes},
        .law = places_grad_law,
+       .flops = per_operand<1>,
        .narrow = {Narrow::follows}},
       {.type = "AveragePoolGrad",
        .domain = kOwnDomain,
@@ -259,6 +277,7 @@ std::vector<Op> pool_ops() {
            Signature{
                "Each window's dy is spread over it evenly.", {{"dy"}}, {{"dx"}}, kWindowAttributes},
        .law = average_grad_law,
+       .flops = pool_grad_flops,
        .narrow = {Narrow::follows}},
       {.type = "GlobalAveragePoolGrad",
        .domain = kOwnDomain,

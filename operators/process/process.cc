@@ -6,6 +6,7 @@
 #include "graph/limits.h"
 #include "graph/placement.h"
 #include "lockstep/processes.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -164,6 +165,7 @@ std::vector<Op> process_ops() {
        .signature =
            Signature{"Starts to send x to another process.", {{"x"}}, {{"sent", "I"}}, kMessage},
        .law = token_law,
+       .flops = no_flops,
        .exchange = true},
       {.type = "Sent",
        .domain = kOwnDomain,
@@ -172,6 +174,7 @@ std::vector<Op> process_ops() {
            Signature{
                "Waits until x has been sent.", {{"sent", "I"}, {"x"}}, {{"done", "I"}}, kMessage},
        .law = token_law,
+       .flops = no_flops,
        .exchange = true},
       {.type = "Recv",
        .domain = kOwnDomain,
@@ -181,6 +184,7 @@ std::vector<Op> process_ops() {
                               {{"y"}},
                               received},
        .law = recv_law,
+       .flops = no_flops,
        .exchange = true},
       {.type = "ProcessAllReduce",
        .domain = kOwnDomain,
@@ -206,6 +210,7 @@ std::vector<Op> process_ops() {
                                {"shares", AttributeKind::integers, true},
                                {"why", AttributeKind::text}}},
        .law = gather_over_processes_law,
+       .flops = no_flops,
        .exchange = true}};
 }
 

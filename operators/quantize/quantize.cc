@@ -9,6 +9,7 @@
 
 #include "lockstep/operators.h"
 #include "operators/kit/axis_loop.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -129,12 +130,14 @@ std::vector<Op> quantize_ops() {
            .domain = "",
            .law = quantize_law,
            .differentiable = Differentiable::yes,
-           .gradient = quantize_gradient},
+           .gradient = quantize_gradient,
+           .flops = per_result<3>},
           {.type = "DequantizeLinear",
            .domain = "",
            .law = dequantize_law,
            .differentiable = Differentiable::yes,
-           .gradient = dequantize_gradient}};
+           .gradient = dequantize_gradient,
+           .flops = per_result<2>}};
 }
 
 }  // namespace lockstep

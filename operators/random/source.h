@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The origin of a random operator's numbers (graph/random_stream.h):
-//   - in a training step, the node's stream: other numbers in each step, replica and micro-batch;
-//   - in a network from a file, a fixed stream: the same numbers in each run;
-//   - in a graph of initial values, the attribute `seed`, the number of a stream of the session.
+// The origin of a random operator's numbers; graph/random_stream.h has the rule.
 #pragma once
 
 #include "lockstep/kernel.h"

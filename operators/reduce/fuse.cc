@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/passes/copy.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/reduce/channel_sums.h"
 #include "runtime/kernel/rewrite.h"
@@ -109,7 +110,8 @@ Op channel_sums_op() {
                                  {{"x", "T"}},
                                  {{"y", "U"}},
                                  {{"axis", AttributeKind::integer, true}}},
-          .law = channel_sums_law};
+          .law = channel_sums_law,
+          .flops = per_operand<1>};
 }
 
 }  // namespace lockstep

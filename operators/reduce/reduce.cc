@@ -5,7 +5,10 @@
 // elements. The gradient of a maximum is split equally among all elements that attain the maximum.
 #include "operators/reduce/reduce.h"
 
+#include <limits>
+
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/reduce/channel_sums.h"
 
@@ -105,14 +108,24 @@ std::vector<Value> log_sum_gradient(const GradientRequest& r) {
   return {spread(r, div(r.graph, r.dy[0], apply(r.graph, "Exp", r.y(0), site), site), site)};
 }
 
+// The exponential of x - y. If all elements are -inf, y is -inf, too, and x - y not a number; x - 0
+// makes the gradient 0.
 std::vector<Value> log_sum_exp_gradient(const GradientRequest& r) {
   Site site = gradient_site(r, 0);
-  Value below = sub(r.graph, r.x(0), with_ones(r, r.y(0), site), site);
+  Value least = scalar_like(r.graph, r.x(0), -std::numeric_limits<double>::infinity(), "least");
+  Value zero = scalar_like(r.graph, r.x(0), 0, "zero");
+  Value y = r.graph.add_value(
+      {.type = "Where", .inputs = {equal(r.graph, r.y(0), least, site), zero, r.y(0)}}, site);
+  Value below = sub(r.graph, r.x(0), with_ones(r, y, site), site);
   return {mul(r.graph, spread(r, r.dy[0], site), apply(r.graph, "Exp", below, site), site)};
 }
 
-Op reduction(const char* type, GradientRule gradient) {
-  return {.type = type, .domain = "", .differentiable = Differentiable::yes, .gradient = gradient};
+Op reduction(const char* type, GradientRule gradient, FlopRule flops = per_operand<1>) {
+  return {.type = type,
+          .domain = "",
+          .differentiable = Differentiable::yes,
+          .gradient = gradient,
+          .flops = flops};
 }
 
 // Accumulates dy from the other end.
@@ -169,13 +182,16 @@ std::vector<Op> reduce_ops() {
           reduction("ReduceMax", reduced_extreme_gradient),
           reduction("ReduceMin", reduced_extreme_gradient),
           reduction("ReduceL1", l1_gradient),
-          reduction("ReduceL2", l2_gradient),
-          reduction("ReduceSumSquare", sum_square_gradient),
+          reduction("ReduceL2", l2_gradient, per_operand<2>),
+          reduction("ReduceSumSquare", sum_square_gradient, per_operand<2>),
           reduction("ReduceLogSum", log_sum_gradient),
-          reduction("ReduceLogSumExp", log_sum_exp_gradient),
-          {.type = "ReduceProd", .domain = "", .content = content_of_product},
-          {.type = "ArgMin", .domain = "", .differentiable = Differentiable::zero},
-          {.type = "ArgMax", .domain = "", .differentiable = Differentiable::zero}};
+          reduction("ReduceLogSumExp", log_sum_exp_gradient, per_operand<4>),
+          with_flops({.type = "ReduceProd", .domain = "", .content = content_of_product},
+                     per_operand<1>),
+          with_flops({.type = "ArgMin", .domain = "", .differentiable = Differentiable::zero},
+                     per_operand<1>),
+          with_flops({.type = "ArgMax", .domain = "", .differentiable = Differentiable::zero},
+                     per_operand<1>)};
 }
 
 }  // namespace lockstep

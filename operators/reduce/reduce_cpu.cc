@@ -3,138 +3,62 @@
 // threads. Sums of floats are in double.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "operators/kit/axis_loop.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/wrapping_arithmetic.h"
 #include "operators/reduce/channel_sums.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
+#include "operators/reduce/reductions_cpu.h"
 #include "operators/reduce/running.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
 
-template <class T>
-using Accumulator = std::conditional_t<std::is_integral_v<T>, T, double>;
-
-// The parts of a reduction: its start value, the term of an element, the join of two values and the
-// final step.
-struct Sum {
-  template <class A>
-  static A start() {
-    return A(0);
-  }
-  template <class A>
-  static A load(A x) {
-    return x;
-  }
-  template <class A>
-  static A join(A a, A b) {
-    return plus(a, b);
-  }
-  template <class A>
-  static A finish(A total, int64_t) {
-    return total;
-  }
-};
-struct Mean : Sum {
-  template <class A>
-  static A finish(A total, int64_t count) {
-    if constexpr (is_whole<A>)
-      if (count == 0) return 0;  // NaN converted to an integer
-    return total / static_cast<A>(count);
-  }
-};
-struct L1 : Sum {
-  template <class A>
-  static A load(A x) {
-    return absolute(x);
-  }
-};
-struct SumSquare : Sum {
-  template <class A>
-  static A load(A x) {
-    return times(x, x);
-  }
-};
-struct L2 : SumSquare {
-  template <class A>
-  static A finish(A total, int64_t) {
-    return static_cast<A>(std::sqrt(total));
-  }
-};
-struct LogSum : Sum {
-  template <class A>
-  static A finish(A total, int64_t) {
-    return static_cast<A>(std::log(total));
-  }
-};
-struct LogSumExp : LogSum {
-  template <class A>
-  static A load(A x) {
-    return static_cast<A>(std::exp(x));  // in double, which no float overflows
-  }
-};
-struct Prod : Sum {
-  template <class A>
-  static A start() {
-    return A(1);
-  }
-  template <class A>
-  static A join(A a, A b) {
-    return times(a, b);
-  }
-};
-struct Max : Sum {
-  template <class A>
-  static A start() {
-    return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity()
-                                       : std::numeric_limits<A>::lowest();
-  }
-  template <class A>
-  static A join(A a, A b) {
-    return b > a || b != b ? b : a;
-  }
-};
-struct Min : Sum {
-  template <class A>
-  static A start() {
-    return std::is_floating_point_v<A> ? std::numeric_limits<A>::infinity()
-                                       : std::numeric_limits<A>::max();
-  }
-  template <class A>
-  static A join(A a, A b) {
-    return b < a || b != b ? b : a;
-  }
-};
-
 constexpr int64_t kLanes = 64;
+
+// The totals of neighbouring outputs, at most kLanes.
+template <class T, class How>
+using Totals = std::array<reductions::Total<T, How>, kLanes>;
+
+// Returns the totals of `width` outputs. The first elements of these outputs are at x.
+template <class T, class How>
+Totals<T, How> reduce_lanes(const Extent& layout, const T* x, int64_t width) {
+  using A = reductions::Total<T, How>;
+  std::array<How, kLanes> how;
+  if constexpr (reductions::kReadsTwice<How>) {
+    const auto first = reduce_lanes<T, typename How::First>(layout, x, width);
+    for (int64_t lane = 0; lane < width; ++lane) how[lane] = How(static_cast<double>(first[lane]));
+  }
+  Totals<T, How> total;
+  total.fill(How::template start<A>());
+  for (int64_t i = 0; i < layout.count; ++i) {
+    const T* row = x + offset_of(layout.reduced, i);
+    for (int64_t lane = 0; lane < width; ++lane)
+      total[lane] = How::template join<A>(total[lane], how[lane].load(static_cast<A>(row[lane])));
+  }
+  for (int64_t lane = 0; lane < width; ++lane)
+    total[lane] = how[lane].finish(total[lane], layout.count);
+  return total;
+}
 
 // Reduces outputs [begin, begin + width), neighbours if the fastest dimension is kept.
 template <class T, class How, class Y>
 void reduce_block(const Extent& layout, const T* x, Y* y, int64_t begin, int64_t width) {
-  using A = Accumulator<T>;
-  std::array<A, kLanes> total;
-  total.fill(How::template start<A>());
-  const T* base = x + offset_of(layout.kept, begin);
-  for (int64_t i = 0; i < layout.count; ++i) {
-    const T* row = base + offset_of(layout.reduced, i);
-    for (int64_t lane = 0; lane < width; ++lane)
-      total[lane] = How::template join<A>(total[lane], How::load(static_cast<A>(row[lane])));
-  }
-  for (int64_t lane = 0; lane < width; ++lane)
-    y[begin + lane] = static_cast<Y>(How::finish(total[lane], layout.count));
+  const Totals<T, How> total =
+      reduce_lanes<T, How>(layout, x + offset_of(layout.kept, begin), width);
+  for (int64_t lane = 0; lane < width; ++lane) y[begin + lane] = static_cast<Y>(total[lane]);
 }
 
 // Reduces one output if the fastest dimension is reduced: rows of neighbours.
 template <class T, class How>
-Accumulator<T> reduce_rows(const Extent& layout, const T* x) {
-  using A = Accumulator<T>;
+reductions::Total<T, How> reduce_rows(const Extent& layout, const T* x) {
+  using A = reductions::Total<T, How>;
   constexpr int kParts = 8;
+  How how;
+  if constexpr (reductions::kReadsTwice<How>)
+    how = How(static_cast<double>(reduce_rows<T, typename How::First>(layout, x)));
   std::array<A, kParts> part;
   part.fill(How::template start<A>());
   const int64_t length = layout.reduced.back().size;
@@ -144,12 +68,12 @@ Accumulator<T> reduce_rows(const Extent& layout, const T* x) {
     int64_t i = 0;
     for (; i + kParts <= length; i += kParts)
       for (int k = 0; k < kParts; ++k)
-        part[k] = How::template join<A>(part[k], How::load(static_cast<A>(from[i + k])));
+        part[k] = How::template join<A>(part[k], how.load(static_cast<A>(from[i + k])));
     for (; i < length; ++i)
-      part[0] = How::template join<A>(part[0], How::load(static_cast<A>(from[i])));
+      part[0] = How::template join<A>(part[0], how.load(static_cast<A>(from[i])));
   }
   for (int k = 1; k < kParts; ++k) part[0] = How::template join<A>(part[0], part[k]);
-  return part[0];
+  return how.finish(part[0], layout.count);
 }
 
 template <class T, class How, class Y = T>
@@ -163,8 +87,7 @@ std::unique_ptr<Kernel> reduce_kernel(const Extent& layout, const KernelRequest&
     if (rows) {
       parallel_for(outputs, grain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          y[i] = static_cast<Y>(How::finish(
-              reduce_rows<T, How>(layout, x + offset_of(layout.kept, i)), layout.count));
+          y[i] = static_cast<Y>(reduce_rows<T, How>(layout, x + offset_of(layout.kept, i)));
       });
       return;
     }
@@ -192,7 +115,7 @@ std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_row_major_sums(const KernelRequest& request) {
   const Extent layout = extent_of(request);
   return dispatch<TensorFloats>(request.in[0].dtype, [&]<class T>() {
-    return reduce_kernel<T, Sum, float>(layout, request);
+    return reduce_kernel<T, reductions::Sum, float>(layout, request);
   });
 }
 
@@ -227,13 +150,13 @@ std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
   return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([sums, a = sums.around](const KernelArgs& args) {
       for (int64_t column = 0; column < a.columns(); ++column) {
-        Accumulator<T> total{};
+        reductions::Accumulator<T> total{};
         for (int64_t n = 0; n < a.size; ++n) {
           const int64_t i = a.start(column) + (sums.reverse ? a.size - 1 - n : n) * a.inner;
           const T x = args.in[0].as<T>()[i];
-          if (!sums.exclusive) total = plus<Accumulator<T>>(total, x);
+          if (!sums.exclusive) total = plus<reductions::Accumulator<T>>(total, x);
           args.out[0].as<T>()[i] = static_cast<T>(total);
-          if (sums.exclusive) total = plus<Accumulator<T>>(total, x);
+          if (sums.exclusive) total = plus<reductions::Accumulator<T>>(total, x);
         }
       }
     });
@@ -268,27 +191,28 @@ std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> reduce_cpu() {
-  return {{"ReduceSum",
-           "",
-           {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
-            {"CPU", takes<Numbers>(), prepare_reduce<Sum>}}},
-          {"ChannelSums",
-           kOwnDomain,
-           {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
-            {"CPU", takes<TensorFloats>(), prepare_row_major_sums}}},
-          {"ReduceMean", "", {{"CPU", takes<Numbers>(), prepare_reduce<Mean>}}},
-          {"ReduceL1", "", {{"CPU", takes<Numbers>(), prepare_reduce<L1>}}},
-          {"ReduceL2", "", {{"CPU", takes<Numbers>(), prepare_reduce<L2>}}},
-          {"ReduceSumSquare", "", {{"CPU", takes<Numbers>(), prepare_reduce<SumSquare>}}},
-          {"ReduceLogSum", "", {{"CPU", takes<Numbers>(), prepare_reduce<LogSum>}}},
-          {"ReduceLogSumExp", "", {{"CPU", takes<Numbers>(), prepare_reduce<LogSumExp>}}},
-          {"ReduceProd", "", {{"CPU", takes<Numbers>(), prepare_reduce<Prod>}}},
-          {"ReduceMax", "", {{"CPU", takes<Numbers>(), prepare_reduce<Max>}}},
-          {"ReduceMin", "", {{"CPU", takes<Numbers>(), prepare_reduce<Min>}}},
-          {"CumSum", "", {{"CPU", takes<Numbers>(), prepare_cum_sum}}},
-          {"Hardmax", "", {{"CPU", takes<Floats>(), prepare_hardmax}}},
-          {"ArgMax", "", {{"CPU", takes<Numbers>(), prepare_arg<true>}}},
-          {"ArgMin", "", {{"CPU", takes<Numbers>(), prepare_arg<false>}}}};
+  return {
+      {"ReduceSum",
+       "",
+       {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
+        {"CPU", takes<Numbers>(), prepare_reduce<reductions::Sum>}}},
+      {"ChannelSums",
+       kOwnDomain,
+       {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
+        {"CPU", takes<TensorFloats>(), prepare_row_major_sums}}},
+      {"ReduceMean", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::Mean>}}},
+      {"ReduceL1", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::L1>}}},
+      {"ReduceL2", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::L2>}}},
+      {"ReduceSumSquare", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::SumSquare>}}},
+      {"ReduceLogSum", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::LogSum>}}},
+      {"ReduceLogSumExp", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::LogSumExp>}}},
+      {"ReduceProd", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::Prod>}}},
+      {"ReduceMax", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::Max>}}},
+      {"ReduceMin", "", {{"CPU", takes<Numbers>(), prepare_reduce<reductions::Min>}}},
+      {"CumSum", "", {{"CPU", takes<Numbers>(), prepare_cum_sum}}},
+      {"Hardmax", "", {{"CPU", takes<Floats>(), prepare_hardmax}}},
+      {"ArgMax", "", {{"CPU", takes<Numbers>(), prepare_arg<true>}}},
+      {"ArgMin", "", {{"CPU", takes<Numbers>(), prepare_arg<false>}}}};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block reduces each output, in a fixed order; several blocks do if few outputs have many
 // elements. Sums of floats are in double.
+#include <cmath>
 #include <limits>
 
 #include "operators/kit/dispatch.h"
@@ -88,12 +89,6 @@ struct LogOfSum : Sum {
     return static_cast<A>(::log(static_cast<double>(total)));
   }
 };
-struct LogOfSumOfExps : LogOfSum {
-  template <class A>
-  __device__ static A load(A x) {
-    return static_cast<A>(::exp(static_cast<double>(x)));  // in double, which no float overflows
-  }
-};
 struct Product : Sum {
   template <class A>
   static A start() {
@@ -146,6 +141,42 @@ struct Reduction {
   }
 };
 
+// Reads the elements twice: exponentials of differences to the largest element neither overflow nor
+// all become 0. A difference to an infinity would not be a number.
+template <class T>
+struct LogOfSumOfExps {
+  DeviceAxes kept, reduced;
+  int64_t count;
+  const T* x;
+  T* y;
+  __device__ void operator()(int64_t output) const {
+    const T* base = x + kept.offset(output);
+    double top = -INFINITY;
+    for (int64_t i = threadIdx.x; i < count; i += kFoldThreads)
+      top = Max()(top, static_cast<double>(base[reduced.offset(i)]));
+    top = fold_block(top, Max());
+    if (::fabs(top) == INFINITY) top = 0;
+    double total = 0;
+    for (int64_t i = threadIdx.x; i < count; i += kFoldThreads)
+      total += ::exp(static_cast<double>(base[reduced.offset(i)]) - top);
+    total = fold_block(total, Sum());
+    if (threadIdx.x == 0) y[output] = static_cast<T>(top + ::log(total));
+  }
+};
+
+std::unique_ptr<Kernel> prepare_log_sum_exp(const KernelRequest& request) {
+  const Extent extent = extent_of(request);
+  const DeviceAxes kept(extent.kept), reduced(extent.reduced);
+  const int64_t outputs = request.out[0].count();
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([=, count = extent.count](const KernelArgs& args) {
+      for_blocks(
+          args, outputs,
+          LogOfSumOfExps<T>{kept, reduced, count, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
 template <class How>
 std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
   const Extent extent = extent_of(request);
@@ -164,25 +195,24 @@ std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
 
 std::vector<KernelEntry> reduce_cuda() {
   std::vector<KernelEntry> entries = along_axis_cuda();
-  entries.insert(
-      entries.end(),
-      {{"ReduceSum",
-        "",
-        {{"by channel", not_by_channel_on_gpu, prepare_by_channel, by_channel_layouts},
-         {"GPU", takes<Numbers>(), prepare_reduce<Sum>}}},
-       {"ChannelSums",
-        kOwnDomain,
-        {{"by channel", every({takes<TensorFloats>(), not_by_channel_on_gpu}), prepare_by_channel,
-          by_channel_layouts}}},
-       {"ReduceMean", "", {{"GPU", takes<Numbers>(), prepare_reduce<Mean>}}},
-       {"ReduceProd", "", {{"GPU", takes<Numbers>(), prepare_reduce<Product>}}},
-       {"ReduceL1", "", {{"GPU", takes<Numbers>(), prepare_reduce<L1>}}},
-       {"ReduceL2", "", {{"GPU", takes<Numbers>(), prepare_reduce<L2>}}},
-       {"ReduceSumSquare", "", {{"GPU", takes<Numbers>(), prepare_reduce<SumSquare>}}},
-       {"ReduceLogSum", "", {{"GPU", takes<Numbers>(), prepare_reduce<LogOfSum>}}},
-       {"ReduceLogSumExp", "", {{"GPU", takes<Numbers>(), prepare_reduce<LogOfSumOfExps>}}},
-       {"ReduceMax", "", {{"GPU", takes<Numbers>(), prepare_reduce<Max>}}},
-       {"ReduceMin", "", {{"GPU", takes<Numbers>(), prepare_reduce<Min>}}}});
+  entries.insert(entries.end(),
+                 {{"ReduceSum",
+                   "",
+                   {{"by channel", not_by_channel_on_gpu, prepare_by_channel, by_channel_layouts},
+                    {"GPU", takes<Numbers>(), prepare_reduce<Sum>}}},
+                  {"ChannelSums",
+                   kOwnDomain,
+                   {{"by channel", every({takes<TensorFloats>(), not_by_channel_on_gpu}),
+                     prepare_by_channel, by_channel_layouts}}},
+                  {"ReduceMean", "", {{"GPU", takes<Numbers>(), prepare_reduce<Mean>}}},
+                  {"ReduceProd", "", {{"GPU", takes<Numbers>(), prepare_reduce<Product>}}},
+                  {"ReduceL1", "", {{"GPU", takes<Numbers>(), prepare_reduce<L1>}}},
+                  {"ReduceL2", "", {{"GPU", takes<Numbers>(), prepare_reduce<L2>}}},
+                  {"ReduceSumSquare", "", {{"GPU", takes<Numbers>(), prepare_reduce<SumSquare>}}},
+                  {"ReduceLogSum", "", {{"GPU", takes<Numbers>(), prepare_reduce<LogOfSum>}}},
+                  {"ReduceLogSumExp", "", {{"GPU", takes<Numbers>(), prepare_log_sum_exp}}},
+                  {"ReduceMax", "", {{"GPU", takes<Numbers>(), prepare_reduce<Max>}}},
+                  {"ReduceMin", "", {{"GPU", takes<Numbers>(), prepare_reduce<Min>}}}});
   return entries;
 }
 

@@ -2,6 +2,7 @@
 #include "operators/resident/resident.h"
 
 #include "operators/kit/body.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -55,7 +56,8 @@ std::vector<Op> resident_ops() {
                                   {{"held"}, {"index", "I"}, {"minibatch", "U"}},
                                   {{"rows"}}},
            .law = resident_slice_law,
-           .differentiable = Differentiable::zero}};
+           .differentiable = Differentiable::zero,
+           .flops = no_flops}};
 }
 
 }  // namespace lockstep

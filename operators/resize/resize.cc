@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -95,7 +96,52 @@ std::vector<Value> resize_gradient(const GradientRequest& r) {
       site)};
 }
 
+// A weighted sum of the positions around each place, by the definition: two positions for linear,
+// four for cubic interpolation along each dimension whose size changes.
+Flops interpolation_flops(const Node& node, Value small, Value large) {
+  AttributeReader attributes = node.attributes();
+  const std::string mode = attributes.text("mode", "nearest");
+  const double along = mode == "linear" ? 2 : mode == "cubic" ? 4 : 0;
+  if (along == 0) return {};
+  const Graph& graph = node.graph();
+  double taps = 1;
+  for (std::size_t axis = 0; axis < graph.type(large).shape.size(); ++axis)
+    if (extent_of(graph, small, axis) != extent_of(graph, large, axis)) taps *= along;
+  return {.others = 2 * taps * elements_of(graph, large)};
+}
+Flops resize_flops(const Node& node) {
+  return interpolation_flops(node, node.inputs()[0], node.outputs()[0]);
+}
+Flops resize_grad_flops(const Node& node) {
+  return interpolation_flops(node, node.outputs()[0], node.inputs()[0]);
+}
+
 }  // namespace
+
+Value resize_images(Graph& graph, Value x, int64_t height, int64_t width, ResizeMode mode,
+                    const Site& site) {
+  const Shape shape = graph.shape(x);
+  check(shape.size() == 4, site.name, " (", site.where.text(), "): the images are ", shape,
+        ", should be [batch, channels, height, width]");
+  const auto part = [&](const char* ending) { return Site(site.name + ending, site.where); };
+  const auto constant = [&](const std::vector<int64_t>& sizes, const char* ending) {
+    return graph.constant(site.name + ending, Literal::vector(sizes));
+  };
+  Value sizes;
+  if (shape[0].known() && shape[1].known()) {
+    sizes = constant({shape[0].size(), shape[1].size(), height, width}, "_sizes");
+  } else {
+    const Value first = slice(graph, shape_of(graph, x, part("_shape")), 0, 0, 2, part("_first"));
+    sizes = concat(graph, {first, constant({height, width}, "_last")}, 0, part("_sizes"));
+  }
+  const char* const modes[] = {"nearest", "linear", "cubic"};
+  return graph.add_value({.type = "Resize",
+                          .inputs = {x, none, none, sizes},
+                          .attributes = {{"mode", modes[static_cast<int>(mode)]},
+                                         {"coordinate_transformation_mode", "half_pixel"},
+                                         {"cubic_coeff_a", -0.75F}}},
+                         site);
+}
 
 std::vector<Op> resize_ops() {
   return {{.type = "Resize",
@@ -103,6 +149,7 @@ std::vector<Op> resize_ops() {
            .law = resize_law,
            .differentiable = Differentiable::yes,
            .gradient = resize_gradient,
+           .flops = resize_flops,
            .narrow = {Narrow::follows, {1, 2}}},
           {.type = "ResizeGrad",
            .domain = kOwnDomain,
@@ -120,6 +167,7 @@ std::vector<Op> resize_ops() {
                                    {"extrapolation_value", AttributeKind::number},
                                    {"exclude_outside", AttributeKind::integer}}},
            .law = resize_grad_law,
+           .flops = resize_grad_flops,
            .narrow = {Narrow::follows, {1, 2, 3}}}};
 }
 

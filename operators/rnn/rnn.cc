@@ -7,6 +7,7 @@
 #include "operators/rnn/rnn.h"
 
 #include "operators/kit/operator_helpers.h"
+#include "operators/rnn/flops.h"
 
 namespace lockstep {
 namespace {
@@ -217,7 +218,8 @@ Op training_form(Cell cell, const char* type) {
                                  formal_operands(cell), results, formal_attributes(cell)},
           .law = recurrent_law,
           .differentiable = Differentiable::yes,
-          .gradient = trained_gradient};
+          .gradient = trained_gradient,
+          .flops = recurrent_flops};
 }
 
 Op gradient_form(Cell cell, const char* type) {
@@ -235,7 +237,8 @@ Op gradient_form(Cell cell, const char* type) {
           .no_body = kOnlyTrains,
           .signature = Signature{"Gradients of a recurrent operator.", operands, results,
                                  formal_attributes(cell)},
-          .law = recurrent_grad_law};
+          .law = recurrent_grad_law,
+          .flops = recurrent_flops};
 }
 
 Op standard_form(const char* type) {
@@ -243,7 +246,8 @@ Op standard_form(const char* type) {
           .domain = "",
           .law = recurrent_law,
           .differentiable = Differentiable::yes,
-          .gradient = standard_gradient};
+          .gradient = standard_gradient,
+          .flops = recurrent_flops};
 }
 
 std::string train_type(Cell cell) { return join(name_of(cell), "Train"); }

@@ -64,6 +64,14 @@ Attributes write_roi_align(const RoiAlignAttrs& attrs) {
       {"coordinate_transformation_mode", attrs.half_pixel ? "half_pixel" : "output_half_pixel"}};
 }
 
+Flops roi_align_flops(const Node& node, double values) {
+  constexpr int64_t kUsualRatio = 2;
+  AttributeReader attributes = node.attributes();
+  const int64_t ratio = read_roi_align(attributes).sampling_ratio;
+  const auto along = static_cast<double>(ratio > 0 ? ratio : kUsualRatio);
+  return {.others = 8 * along * along * values};
+}
+
 std::vector<FormalAttribute> roi_align_formals() {
   return {{"output_height", AttributeKind::integer},
           {"output_width", AttributeKind::integer},

@@ -2,6 +2,7 @@
 // Attributes and checks shared by the RoI operators.
 #pragma once
 
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/roi/roi.h"
 
@@ -20,6 +21,13 @@ void demand_indices(const Inference& inference, std::size_t i, const Dim& rois);
 void demand_floats(const Inference& inference, std::size_t i);
 Shape pooled(const Dim& rois, const Dim& channels, const RoiAlignAttrs& attrs);
 
+// The arithmetic of a RoiAlign with `values` elements in its result, or in its gradient's operand:
+// each is a mean of points, and each point a weighted sum of four pixels. Where the number of
+// points depends on the boxes (sampling_ratio 0), 2 x 2 points are counted, as detectors are
+// configured.
+Flops roi_align_flops(const Node& node, double values);
+
 std::vector<Op> multilevel_ops();
+std::vector<Op> position_ops();
 
 }  // namespace lockstep

@@ -16,4 +16,7 @@ std::unique_ptr<Kernel> prepare_roi_max_grad(const KernelRequest& request);
 std::unique_ptr<Kernel> prepare_max_roi_pool(const KernelRequest& request);
 std::unique_ptr<Kernel> prepare_max_roi_pool_grad(const KernelRequest& request);
 
+std::unique_ptr<Kernel> prepare_position(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_position_grad(const KernelRequest& request);
+
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 //   MultilevelRoiAlignGrad (dy, rois, images, levels, shapes of features..) -> dfeatures..
 #include "lockstep/operators.h"
 #include "operators/kit/body.h"
+#include "operators/kit/flops.h"
 #include "operators/roi/attributes.h"
 
 namespace lockstep {
@@ -93,24 +94,47 @@ std::vector<Value> multilevel_gradient(const GradientRequest& r) {
   return gradients;
 }
 
-// Pools every RoI from every level and selects the result of the RoI's level. A RoI without a level
-// gets zeros.
+// Pools the RoIs of each level from the level's map. The results of all levels, one after the
+// other, are then put into the order of the RoIs. A RoI without a level gets zeros, as a level
+// without a map.
 std::vector<Value> multilevel_body(const BodyRequest& r) {
   Graph& graph = r.graph;
   AttributeReader reader = r.node.attributes();
   const RoiAlignAttrs attrs = read_roi_align(reader);
   const std::vector<float> scales = reader.numbers("spatial_scales");
-  const Value zero = shared_integer(graph, 0);
-  const Value is_empty = standard(graph, "Less", {r.x(kLevels), zero});
-  const Value images = where(graph, is_empty, zero, r.x(kImages));
-  Value y = scalar_like(graph, r.x(kFeatures), 0, "zero");
+  const auto rows_of = [&](int64_t level) {
+    const Value here = equal(graph, r.x(kLevels), shared_integer(graph, level));
+    return reshape(graph, standard(graph, "NonZero", {here}), {-1});
+  };
+  const Value none_of_a_level = rows_of(-1);
+  const Value one_empty = reshape(graph, size_of_axis(graph, none_of_a_level, 0), {1});
+  const Value channels = reshape(graph, size_of_axis(graph, r.x(kFeatures), 1), {1});
+  const Value size = graph.constant("size", Literal::vector({attrs.height, attrs.width}));
+  std::vector<Value> rows{none_of_a_level},
+      parts{standard(graph, "Expand",
+                     {scalar_like(graph, r.x(kFeatures), 0, "zero"),
+                      concat(graph, {one_empty, channels, size}, 0)})};
   for (std::size_t l = 0; l < scales.size(); ++l) {
-    const Value here = equal(graph, r.x(kLevels), shared_integer(graph, static_cast<int64_t>(l)));
-    const Value pooled_here =
-        roi_align(graph, r.x(kFeatures + l), r.x(kBoxes), images, scales[l], attrs);
-    y = where(graph, reshape(graph, here, {-1, 1, 1, 1}), pooled_here, y);
+    rows.push_back(rows_of(static_cast<int64_t>(l)));
+    const auto picked = [&](Value x) { return gather(graph, x, rows.back(), 0); };
+    parts.push_back(roi_align(graph, r.x(kFeatures + l), picked(r.x(kBoxes)), picked(r.x(kImages)),
+                              scales[l], attrs));
   }
-  return {y};
+  const Value order = concat(graph, rows, 0);
+  const Value places =
+      standard(graph, "Range",
+               {shared_integer(graph, 0), size_of_axis(graph, order, 0), shared_integer(graph, 1)});
+  // The place of each RoI's result: the inverse of the order.
+  const Value place_of = standard(graph, "ScatterElements", {order, order, places});
+  const Value y = gather(graph, concat(graph, parts, 0), place_of, 0);
+  const Dim rois = graph.shape(r.x(kBoxes))[0], depth = graph.shape(r.x(kFeatures))[1];
+  if (!rois.known() || !depth.known()) return {y};
+  return {reshape(graph, y, {rois.size(), depth.size(), attrs.height, attrs.width})};
+}
+
+Flops multilevel_flops(const Node& node) { return roi_align_flops(node, elements_out(node, 0)); }
+Flops multilevel_grad_flops(const Node& node) {
+  return roi_align_flops(node, elements_in(node, 0));
 }
 
 }  // namespace
@@ -147,6 +171,7 @@ std::vector<Op> multilevel_ops() {
            .law = multilevel_law,
            .differentiable = Differentiable::yes,
            .gradient = multilevel_gradient,
+           .flops = multilevel_flops,
            .narrow = {Narrow::follows, {kBoxes}}},
           {.type = "MultilevelRoiAlignGrad",
            .domain = kOwnDomain,
@@ -160,7 +185,10 @@ std::vector<Op> multilevel_ops() {
                                   {{"dfeatures", "T", Arity::variadic}},
                                   attributes},
            .law = multilevel_grad_law,
-           .narrow = {Narrow::follows, {kBoxes + 1}}}};
+           .flops = multilevel_grad_flops,
+           .narrow = {Narrow::follows, {kBoxes + 1}}},
+          // Used only in the body: the number of a level's RoIs depends on the boxes.
+          {.type = "NonZero", .domain = "", .differentiable = Differentiable::zero}};
 }
 
 }  // namespace lockstep

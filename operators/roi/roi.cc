@@ -6,6 +6,7 @@
 #include "operators/roi/roi.h"
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/roi/attributes.h"
 
 namespace lockstep {
@@ -112,6 +113,9 @@ std::vector<Value> max_roi_pool_gradient(const GradientRequest& r) {
           none};
 }
 
+Flops forward_flops(const Node& node) { return roi_align_flops(node, elements_out(node, 0)); }
+Flops backward_flops(const Node& node) { return roi_align_flops(node, elements_in(node, 0)); }
+
 }  // namespace
 
 Value roi_align(Graph& graph, Value x, Value rois, Value images, float spatial_scale,
@@ -141,7 +145,8 @@ std::vector<Op> roi_ops() {
        .domain = "",
        .law = roi_align_law,
        .differentiable = Differentiable::yes,
-       .gradient = roi_align_gradient},
+       .gradient = roi_align_gradient,
+       .flops = forward_flops},
       {.type = "MaxRoiPool",
        .domain = "",
        .law = max_roi_pool_law,
@@ -156,7 +161,8 @@ std::vector<Op> roi_ops() {
                {{"dy"}, {"shape", "I"}, {"rois"}, {"images", "I"}, {"x", "T", Arity::optional}},
                {{"dx"}},
                of_one},
-       .law = roi_align_grad_law},
+       .law = roi_align_grad_law,
+       .flops = backward_flops},
       {.type = "MaxRoiPoolGrad",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
@@ -164,9 +170,10 @@ std::vector<Op> roi_ops() {
                               {{"dy"}, {"x"}, {"rois"}},
                               {{"dx"}},
                               {{"pooled_shape", integers, true}, {"spatial_scale", number}}},
-       .law = max_roi_pool_grad_law}};
-  const std::vector<Op> multilevel = multilevel_ops();
-  ops.insert(ops.end(), multilevel.begin(), multilevel.end());
+       .law = max_roi_pool_grad_law,
+       .flops = per_operand<1>}};
+  for (const std::vector<Op>& more : {multilevel_ops(), position_ops()})
+    ops.insert(ops.end(), more.begin(), more.end());
   return ops;
 }
 

@@ -36,7 +36,18 @@ Value multilevel_roi_align(Graph& graph, const std::vector<Value>& features, Val
                            Value images, Value levels, const std::vector<float>& spatial_scales,
                            const RoiAlignAttrs& attrs, const Site& site = {});
 
+struct PositionAttrs {
+  int64_t grid = 1;  // bins along each side of a RoI
+  float scale = 1;
+};
+// Caffe2's PSRoIPool: bin (i, j) of channel c is the mean of whole cells of channel
+// (c grid + i) grid + j of x. x2 and y2 are inclusive. x [I, C grid grid, H, W], rois [n, 4],
+// images [n] of int64 -> [n, C, grid, grid]
+Value position_pool(Graph& graph, Value x, Value rois, Value images, const PositionAttrs& attrs,
+                    const Site& site = {});
+
 std::vector<Op> roi_ops();
 std::vector<KernelEntry> roi_cpu();
+std::vector<KernelEntry> roi_cuda();
 
 }  // namespace lockstep

@@ -25,12 +25,16 @@ std::vector<KernelEntry> roi_cpu() {
   const Refusal floats = takes<Floats>();
   const Refusal placed = every({takes<Floats>(0), takes<Floats>(3)});
   const Refusal placed_back = every({takes<Floats>(0), takes<Floats>(1)});
+  const Refusal by_position = every({takes<Floats>(0), takes<Floats>(1)});
+  const Refusal by_position_back = every({takes<Floats>(0), takes<Floats>(2)});
   return {{"RoiAlign", "", {{"CPU", floats, prepare_roi_align}}},
           {"MaxRoiPool", "", {{"CPU", floats, prepare_max_roi_pool}}},
           {"RoiAlignGrad", kOwnDomain, {{"CPU", floats, prepare_roi_align_grad}}},
           {"MaxRoiPoolGrad", kOwnDomain, {{"CPU", floats, prepare_max_roi_pool_grad}}},
           {"MultilevelRoiAlign", kOwnDomain, {{"CPU", placed, prepare_multilevel}}},
-          {"MultilevelRoiAlignGrad", kOwnDomain, {{"CPU", placed_back, prepare_multilevel_grad}}}};
+          {"MultilevelRoiAlignGrad", kOwnDomain, {{"CPU", placed_back, prepare_multilevel_grad}}},
+          {"PSRoIPool", kOwnDomain, {{"CPU", by_position, prepare_position}}},
+          {"PSRoIPoolGrad", kOwnDomain, {{"CPU", by_position_back, prepare_position_grad}}}};
 }
 
 }  // namespace lockstep

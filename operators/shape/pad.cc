@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/symbolic_size.h"
 
 namespace lockstep {
@@ -119,6 +120,7 @@ Op pad_grad_op() {
                                  {{"dx"}},
                                  {{"mode", AttributeKind::text}}},
           .law = pad_grad_law,
+          .flops = per_operand<1>,
           .narrow = {Narrow::follows}};
 }
 

@@ -28,9 +28,9 @@ constexpr int64_t pad_source(PadMode mode, int64_t at, int64_t size) {
   return at < 0 || at >= size ? -1 : at;
 }
 
-// The positions in y whose source along one dimension is `place`, in order: all at < end, where the
+// The positions in y that copy position `place` of one dimension, in order: all at < end, where the
 // distances between neighbours are `step` and `other` in turn.
-struct PadTakers {
+struct PadCopies {
   int64_t at = 0, end = 0, step = 1, other = 1;
 
   constexpr bool more() const { return at < end; }
@@ -48,7 +48,7 @@ constexpr int64_t pad_remainder(int64_t a, int64_t divisor) {
 }
 
 // `before`: the padding before x. `after`: the size of y.
-constexpr PadTakers pad_takers(PadMode mode, int64_t place, int64_t size, int64_t before,
+constexpr PadCopies pad_copies(PadMode mode, int64_t place, int64_t size, int64_t before,
                                int64_t after) {
   if (mode == PadMode::reflect && size > 1) {
     // x and its mirror image repeat with this period.

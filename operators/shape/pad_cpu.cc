@@ -9,14 +9,14 @@
 namespace lockstep {
 namespace {
 
-// Along one dimension: the positions in y that have each position of x as their source.
-struct Takers {
+// Along one dimension: the positions in y that copy each position of x.
+struct Copies {
   std::vector<std::size_t> start{0};  // of each position of x in `places`, then the end
   std::vector<int64_t> places;
 
-  Takers(PadMode mode, int64_t size, int64_t before, int64_t after) {
+  Copies(PadMode mode, int64_t size, int64_t before, int64_t after) {
     for (int64_t i = 0; i < size; ++i) {
-      for (PadTakers t = pad_takers(mode, i, size, before, after); t.more(); t.next())
+      for (PadCopies t = pad_copies(mode, i, size, before, after); t.more(); t.next())
         places.push_back(t.at);
       start.push_back(places.size());
     }
@@ -36,7 +36,7 @@ class GradientRows {
     strides_ = contiguous_strides(y_);
     const PadMode mode = pad_mode(request);
     if (element_count(x_) == 0 || element_count(y_) == 0) return;
-    for (std::size_t d = 0; d < x_.size(); ++d) takers_.emplace_back(mode, x_[d], pads[d], y_[d]);
+    for (std::size_t d = 0; d < x_.size(); ++d) copies_.emplace_back(mode, x_[d], pads[d], y_[d]);
   }
 
   int64_t length() const { return x_.back(); }
@@ -49,29 +49,29 @@ class GradientRows {
   template <class T>
   void sum(int64_t row, const T* dy, T* dx) const {
     std::fill_n(dx, length(), T(0));
-    if (!takers_.empty()) add_rows(row, rows(), 0, dy, dx);
+    if (!copies_.empty()) add_rows(row, rows(), 0, dy, dx);
   }
 
  private:
   // `rows`: the number of rows of x that one position of dimension d - 1 selects.
   template <class T>
   void add_rows(int64_t row, int64_t rows, std::size_t d, const T* dy, T* dx) const {
-    const Takers& takers = takers_[d];
+    const Copies& copies = copies_[d];
     if (d + 1 == x_.size()) {
       for (int64_t i = 0; i < length(); ++i)
-        for (std::size_t t = takers.start[i]; t < takers.start[i + 1]; ++t)
-          dx[i] += dy[takers.places[t]];
+        for (std::size_t t = copies.start[i]; t < copies.start[i + 1]; ++t)
+          dx[i] += dy[copies.places[t]];
       return;
     }
     rows /= x_[d];
     const int64_t place = row / rows;
-    for (std::size_t t = takers.start[place]; t < takers.start[place + 1]; ++t)
-      add_rows(row % rows, rows, d + 1, dy + takers.places[t] * strides_[d], dx);
+    for (std::size_t t = copies.start[place]; t < copies.start[place + 1]; ++t)
+      add_rows(row % rows, rows, d + 1, dy + copies.places[t] * strides_[d], dx);
   }
 
   Dims x_, y_;
   std::vector<int64_t> strides_;
-  std::vector<Takers> takers_;  // of each dimension; none if x or y is empty
+  std::vector<Copies> copies_;  // of each dimension; none if x or y is empty
 };
 
 }  // namespace

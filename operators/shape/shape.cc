@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/kit/symbolic_size.h"
 #include "operators/shape/pad.h"
@@ -241,6 +242,7 @@ Op copy(const char* type, ShapeLaw law, GradientRule gradient, ContentLaw conten
           .content = content,
           .differentiable = Differentiable::yes,
           .gradient = gradient,
+          .flops = no_flops,
           .narrow = {Narrow::follows}};
 }
 
@@ -326,16 +328,19 @@ std::vector<Op> shape_ops() {
           {.type = "Size",
            .domain = "",
            .content = content_of_size,
-           .differentiable = Differentiable::zero},
+           .differentiable = Differentiable::zero,
+           .flops = no_flops},
           {.type = "Range",
            .domain = "",
            .law = range_law,
            .content = content_of_range,
-           .differentiable = Differentiable::zero},
+           .differentiable = Differentiable::zero,
+           .flops = no_flops},
           {.type = "Shape",
            .domain = "",
            .content = content_of_shape,
-           .differentiable = Differentiable::zero},
+           .differentiable = Differentiable::zero,
+           .flops = no_flops},
           {.type = "SliceGrad",
            .domain = kOwnDomain,
            .no_body = kOnlyTrains,
@@ -348,6 +353,7 @@ std::vector<Op> shape_ops() {
                                    {"steps", "I", Arity::optional}},
                                   {{"dx"}}},
            .law = slice_grad_law,
+           .flops = no_flops,
            .narrow = {Narrow::follows}},
           pad_grad_op()};
 }

@@ -139,15 +139,15 @@ struct SumPadded {
   Padding padding;
   const T* dy;
   T* dx;
-  __device__ PadTakers takers(int d, int64_t place) const {
-    return pad_takers(padding.mode, place, padding.x[d], padding.before[d], padding.y[d]);
+  __device__ PadCopies copies(int d, int64_t place) const {
+    return pad_copies(padding.mode, place, padding.x[d], padding.before[d], padding.y[d]);
   }
   __device__ void operator()(int64_t i) const {
-    PadTakers first[Padding::kMostDims], now[Padding::kMostDims];
+    PadCopies first[Padding::kMostDims], now[Padding::kMostDims];
     int64_t rest = i;
     bool taken = true;
     for (int d = padding.dims - 1; d >= 0; --d) {
-      now[d] = first[d] = takers(d, rest % padding.x[d]);
+      now[d] = first[d] = copies(d, rest % padding.x[d]);
       rest /= padding.x[d];
       taken = taken && first[d].more();
     }

@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kMostCells = int64_t{1} << 20;    // along one side of a level
 constexpr int64_t kMostAnchors = int64_t{1} << 31;  // numbered by 31 bits in draws
 constexpr int64_t kMostSampled = int64_t{1} << 24;
+constexpr int64_t kMostInFrame = 4096;  // cells along a side of a mask or a heatmap
 
 // Checks that every box has a finite, positive area, so overlaps are never NaN.
 void check_base_boxes(const std::vector<float>& boxes, int64_t level) {
@@ -122,13 +123,15 @@ AnchorTargetsAttrs read_anchor_targets(AttributeReader reader) {
 }
 
 Attributes write_proposal_targets(const ProposalTargetsAttrs& attrs) {
-  return {{"sample", attrs.sample},
-          {"foreground", attrs.foreground},
-          {"foreground_overlap", attrs.foreground_overlap},
-          {"background_high", attrs.background_high},
-          {"background_low", attrs.background_low},
-          {"crowd_overlap", attrs.crowd_overlap},
-          {"weights", attrs.weights}};
+  Attributes written{{"sample", attrs.sample},
+                     {"foreground", attrs.foreground},
+                     {"foreground_overlap", attrs.foreground_overlap},
+                     {"background_high", attrs.background_high},
+                     {"background_low", attrs.background_low},
+                     {"crowd_overlap", attrs.crowd_overlap},
+                     {"weights", attrs.weights}};
+  if (attrs.box_overlap > 0) written.emplace_back("box_overlap", attrs.box_overlap);
+  return written;
 }
 
 ProposalTargetsAttrs read_proposal_targets(AttributeReader reader) {
@@ -140,6 +143,7 @@ ProposalTargetsAttrs read_proposal_targets(AttributeReader reader) {
   attrs.background_low = reader.number("background_low", attrs.background_low);
   attrs.crowd_overlap = reader.number("crowd_overlap", attrs.crowd_overlap);
   attrs.weights = reader.numbers("weights", attrs.weights);
+  attrs.box_overlap = reader.number("box_overlap", attrs.box_overlap);
   reader.done();
   check_sample(attrs.sample, attrs.foreground, 1);
   check(attrs.foreground_overlap > 0 && attrs.foreground_overlap <= 1, "foreground_overlap is ",
@@ -148,8 +152,36 @@ ProposalTargetsAttrs read_proposal_targets(AttributeReader reader) {
         "background is from ", attrs.background_low, " to ", attrs.background_high);
   check(attrs.crowd_overlap >= 0, "crowd_overlap is ", attrs.crowd_overlap,
         ", should be 0 (any) or more");
+  check(attrs.box_overlap >= 0 && attrs.box_overlap <= 1, "box_overlap is ", attrs.box_overlap,
+        ", should be from 0 (of all objects) to 1");
   check(attrs.weights.size() == 4, "weights are ", attrs.weights.size(), " numbers, should be 4");
   for (const float weight : attrs.weights) check(std::isfinite(weight), "a weight is ", weight);
+  return attrs;
+}
+
+Attributes write_mask_targets(const MaskTargetsAttrs& attrs) {
+  return {{"resolution", attrs.resolution}};
+}
+
+MaskTargetsAttrs read_mask_targets(AttributeReader reader) {
+  MaskTargetsAttrs attrs;
+  attrs.resolution = reader.integer("resolution", attrs.resolution);
+  reader.done();
+  check(attrs.resolution >= 1 && attrs.resolution <= kMostInFrame, "resolution is ",
+        attrs.resolution, ", should be 1..", kMostInFrame);
+  return attrs;
+}
+
+Attributes write_keypoint_targets(const KeypointTargetsAttrs& attrs) {
+  return {{"size", attrs.size}};
+}
+
+KeypointTargetsAttrs read_keypoint_targets(AttributeReader reader) {
+  KeypointTargetsAttrs attrs;
+  attrs.size = reader.integer("size", attrs.size);
+  reader.done();
+  check(attrs.size >= 1 && attrs.size <= kMostInFrame, "size is ", attrs.size, ", should be 1..",
+        kMostInFrame);
   return attrs;
 }
 

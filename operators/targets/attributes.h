@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of AnchorTargets and ProposalTargets, written and read.
+// The attributes of the operators of targets, written and read.
 #pragma once
 
 #include "operators/targets/targets.h"
@@ -12,6 +12,12 @@ AnchorTargetsAttrs read_anchor_targets(AttributeReader reader);
 
 Attributes write_proposal_targets(const ProposalTargetsAttrs& attrs);
 ProposalTargetsAttrs read_proposal_targets(AttributeReader reader);
+
+Attributes write_mask_targets(const MaskTargetsAttrs& attrs);
+MaskTargetsAttrs read_mask_targets(AttributeReader reader);
+
+Attributes write_keypoint_targets(const KeypointTargetsAttrs& attrs);
+KeypointTargetsAttrs read_keypoint_targets(AttributeReader reader);
 
 // The number of anchors of a cell; equal for all levels.
 int64_t anchors_of_a_cell(const AnchorTargetsAttrs& attrs);

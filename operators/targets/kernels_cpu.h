@@ -10,5 +10,7 @@ namespace lockstep {
 
 std::unique_ptr<Kernel> prepare_anchor_targets(const KernelRequest& request);
 std::unique_ptr<Kernel> prepare_proposal_targets(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_mask_targets(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_keypoint_targets(const KernelRequest& request);
 
 }  // namespace lockstep

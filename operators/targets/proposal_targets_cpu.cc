@@ -43,14 +43,24 @@ class ProposalTargetsKernel final : public Kernel {
 
   struct Verdict {
     Kind kind;
-    int64_t row;  // of an object's true box
+    int64_t row;  // of an object's true box, or of the box to learn; -1: there is none
+    bool learns;  // its box
+  };
+  // A verdict's row and `learns` in one number.
+  static int64_t match_of(const Verdict& verdict) {
+    return verdict.row < 0 ? -1 : 2 * verdict.row + (verdict.learns ? 1 : 0);
+  }
+  struct Match {
+    explicit Match(int64_t number) : row(number < 0 ? -1 : number / 2), learns(number % 2 == 1) {}
+    int64_t row;
+    bool learns;
   };
 
   std::size_t draws_of_image() const { return SampleDraws::room(attrs_.foreground, attrs_.sample); }
   Draw* draws_of(std::byte* workspace, int64_t image) const {
     return reinterpret_cast<Draw*>(workspace) + image * static_cast<int64_t>(draws_of_image());
   }
-  // The row of the true box that each candidate matches.
+  // A number for each candidate: match_of() its verdict.
   int64_t* matches_of(std::byte* workspace, int64_t image) const {
     return reinterpret_cast<int64_t*>(draws_of(workspace, images_)) +
            image * (proposals_ + objects_);
@@ -82,17 +92,19 @@ class ProposalTargetsKernel final : public Kernel {
       const float overlap = overlap_of(box, object);
       if (truth.is_crowd(row)) {
         best_crowd = std::max(best_crowd, overlap);
-        if (shared_area(box, object) / area_of(box) > most_in_crowd) return {Kind::neither, -1};
+        if (shared_area(box, object) / area_of(box) > most_in_crowd)
+          return {Kind::neither, -1, false};
       } else if (overlap > best) {
         best = overlap;
         match = row;
       }
     }
-    if (best_crowd > best) return {Kind::neither, -1};
-    if (best >= attrs_.foreground_overlap) return {Kind::object, match};
+    if (best_crowd > best) return {Kind::neither, -1, false};
+    const bool chooses = attrs_.box_overlap > 0, overlaps = best >= attrs_.box_overlap;
+    if (best >= attrs_.foreground_overlap) return {Kind::object, match, !chooses || overlaps};
     if (best >= attrs_.background_low && best < attrs_.background_high)
-      return {Kind::background, -1};
-    return {Kind::neither, -1};
+      return {Kind::background, chooses && overlaps ? match : -1, chooses && overlaps};
+    return {Kind::neither, -1, false};
   }
 
   void sample(const KernelArgs& args, int64_t image) const {
@@ -111,7 +123,7 @@ class ProposalTargetsKernel final : public Kernel {
       const TargetBox box = candidate(args, image, i);
       if (!has_area(box)) continue;
       const Verdict verdict = judge(box, truth, fed ? of_proposals : kAnyShare);
-      matches[i] = verdict.row;
+      matches[i] = match_of(verdict);
       const auto number = static_cast<uint32_t>(fed ? sources[i] : kFirstTruth + row);
       if (verdict.kind == Kind::object) sampled.foreground.add(draws(number, i));
       if (verdict.kind == Kind::background) sampled.background.add(draws(number, i));
@@ -135,18 +147,26 @@ class ProposalTargetsKernel final : public Kernel {
     std::fill_n(labels, attrs_.sample, -1);
     std::fill_n(targets, 4 * attrs_.sample, 0.0F);
     std::fill_n(matches, attrs_.sample, -1);
+    int64_t* box_labels = nullptr;
+    if (args.out.size() > 4 && args.out[4].data) {
+      box_labels = args.out[4].as<int64_t>() + first;
+      std::fill_n(box_labels, attrs_.sample, 0);
+    }
     int64_t place = 0;
     const auto put = [&](const Draw& draw) {
       const TargetBox box = candidate(args, image, draw.place);
       const std::array corners{box.x1, box.y1, box.x2, box.y2};
       std::copy(corners.begin(), corners.end(), rois + 4 * place);
-      return box;
+      const Match match(matches_of(args.workspace, image)[draw.place]);
+      if (match.learns) {
+        const auto deltas = deltas_between(box, box_at(truth.boxes, match.row), weights_);
+        std::copy(deltas.begin(), deltas.end(), targets + 4 * place);
+        if (box_labels) box_labels[place] = truth.classes[match.row];
+      }
+      return match.row;
     };
     for (const Draw& draw : sampled.foreground) {
-      const TargetBox box = put(draw);
-      const int64_t row = matches_of(args.workspace, image)[draw.place];
-      const auto deltas = deltas_between(box, box_at(truth.boxes, row), weights_);
-      std::copy(deltas.begin(), deltas.end(), targets + 4 * place);
+      const int64_t row = put(draw);
       labels[place] = truth.classes[row];
       matches[place++] = row;
     }

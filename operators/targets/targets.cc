@@ -3,9 +3,12 @@
 //   sample > 0: places, labels, targets of the sampled anchors; draws from its stream by image
 //   sample = 0: labels, targets of all anchors; after all levels, counts
 // ProposalTargets (proposals, sources, gt_boxes, gt_classes, gt_crowd, image_number)
-//   -> rois, labels, targets, matches; draws from its stream by image
-// Neither has a body in standard operators, which draw no numbers by image and cannot repeat a
-// draw. No gradient flows through the selection.
+//   -> rois, labels, targets, matches, with box_overlap also box_labels; draws from its stream by
+//   image
+// MaskTargets (rois, matches, gt_vertices, gt_vertex_of) -> masks
+// KeypointTargets (rois, matches, gt_keypoints) -> places
+// None has a body in standard operators, which draw no numbers by image, cannot repeat a draw, and
+// draw no polygons. No gradient flows through the selection.
 #include "operators/targets/targets.h"
 
 #include "operators/kit/operator_helpers.h"
@@ -77,6 +80,49 @@ void proposal_targets_law(Inference& inference) {
   inference.outputs[1] = {DType::int64, {images, attrs.sample}};
   inference.outputs[2] = {DType::float32, {images, attrs.sample, 4}};
   inference.outputs[3] = {DType::int64, {images, attrs.sample}};
+  const std::size_t outputs = attrs.box_overlap > 0 ? 5 : 4;
+  check(inference.outputs.size() == outputs, "has ", inference.outputs.size(),
+        " outputs, should have ", outputs, " with box_overlap ", attrs.box_overlap);
+  if (outputs == 5) inference.outputs[4] = {DType::int64, {images, attrs.sample}};
+}
+
+struct RoiSizes {
+  Dim images, rois;
+};
+
+// RoIs and their matches: operands 0 and 1.
+RoiSizes demand_matched_rois(const Inference& inference) {
+  demand_type(inference, 0, DType::float32);
+  demand_dims(inference, 0, 3);
+  const Shape& rois = inference.input(0).shape;
+  demand_shape(inference, 0, {rois[0], rois[1], 4});
+  demand_type(inference, 1, DType::int64);
+  demand_shape(inference, 1, {rois[0], rois[1]});
+  return {rois[0], rois[1]};
+}
+
+void mask_targets_law(Inference& inference) {
+  inference.require_ranked();
+  const int64_t side = read_mask_targets(inference.attributes).resolution;
+  const auto [images, rois] = demand_matched_rois(inference);
+  demand_type(inference, 2, DType::float32);
+  demand_dims(inference, 2, 3);
+  const Dim vertices = inference.input(2).shape[1];
+  demand_shape(inference, 2, {images, vertices, 2});
+  demand_type(inference, 3, DType::int64);
+  demand_shape(inference, 3, {images, vertices, 2});
+  inference.outputs[0] = {DType::int64, {images, rois, side, side}};
+}
+
+void keypoint_targets_law(Inference& inference) {
+  inference.require_ranked();
+  read_keypoint_targets(inference.attributes);
+  const auto [images, rois] = demand_matched_rois(inference);
+  demand_type(inference, 2, DType::float32);
+  demand_dims(inference, 2, 4);
+  const Shape& points = inference.input(2).shape;
+  demand_shape(inference, 2, {images, points[1], points[2], 3});
+  inference.outputs[0] = {DType::int64, {images, rois, points[2]}};
 }
 
 Node add_anchor_targets(Graph& graph, const TrueBoxes& truth, Value im_info, Value image_number,
@@ -126,9 +172,28 @@ SampledProposals proposal_targets(Graph& graph, Value proposals, Value sources,
        .domain = kOwnDomain,
        .inputs = {proposals, sources, truth.boxes, truth.classes, truth.crowd, image_number},
        .attributes = write_proposal_targets(attrs),
-       .outputs = 4},
+       .outputs = attrs.box_overlap > 0 ? 5 : 4},
       site);
-  return {node.outputs()[0], node.outputs()[1], node.outputs()[2], node.outputs()[3]};
+  return {node.outputs()[0], node.outputs()[1], node.outputs()[2], node.outputs()[3],
+          attrs.box_overlap > 0 ? node.outputs()[4] : none};
+}
+
+Value mask_targets(Graph& graph, Value rois, Value matches, const TrueShapes& shapes,
+                   const MaskTargetsAttrs& attrs, const Site& site) {
+  return graph.add_value({.type = "MaskTargets",
+                          .domain = kOwnDomain,
+                          .inputs = {rois, matches, shapes.vertices, shapes.vertex_of},
+                          .attributes = write_mask_targets(attrs)},
+                         site);
+}
+
+Value keypoint_targets(Graph& graph, Value rois, Value matches, const TrueShapes& shapes,
+                       const KeypointTargetsAttrs& attrs, const Site& site) {
+  return graph.add_value({.type = "KeypointTargets",
+                          .domain = kOwnDomain,
+                          .inputs = {rois, matches, shapes.keypoints},
+                          .attributes = write_keypoint_targets(attrs)},
+                         site);
 }
 
 std::vector<Op> targets_ops() {
@@ -162,19 +227,43 @@ std::vector<Op> targets_ops() {
            Signature{
                "Sampled proposals and true boxes, with their labels and box deltas.",
                {{"proposals", "R"}, {"sources", "I"}, boxes, classes, crowd, {"image_number", "I"}},
-               {{"rois", "R"}, {"labels", "I"}, {"targets", "R"}, {"matches", "I"}},
+               {{"rois", "R"},
+                {"labels", "I"},
+                {"targets", "R"},
+                {"matches", "I"},
+                {"box_labels", "I", Arity::optional}},
                {{"sample", AttributeKind::integer},
                 {"foreground", AttributeKind::integer},
                 {"foreground_overlap", AttributeKind::number},
                 {"background_high", AttributeKind::number},
                 {"background_low", AttributeKind::number},
                 {"crowd_overlap", AttributeKind::number},
-                {"weights", AttributeKind::numbers}}},
+                {"weights", AttributeKind::numbers},
+                {"box_overlap", AttributeKind::number}}},
        .law = proposal_targets_law,
        .differentiable = Differentiable::zero,
        .random = true,
        .draws = true,
-       .draws_by_example = true}};
+       .draws_by_example = true},
+      {.type = "MaskTargets",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature =
+           Signature{"The mask of each RoI's object, drawn from rings of vertices.",
+                     {{"rois", "R"}, {"matches", "I"}, {"gt_vertices", "R"}, {"gt_vertex_of", "I"}},
+                     {{"masks", "I"}},
+                     {{"resolution", AttributeKind::integer}}},
+       .law = mask_targets_law,
+       .differentiable = Differentiable::zero},
+      {.type = "KeypointTargets",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature = Signature{"The cells of an object's points in the heatmaps of its RoIs.",
+                              {{"rois", "R"}, {"matches", "I"}, {"gt_keypoints", "R"}},
+                              {{"places", "I"}},
+                              {{"size", AttributeKind::integer}}},
+       .law = keypoint_targets_law,
+       .differentiable = Differentiable::zero}};
 }
 
 }  // namespace lockstep

@@ -11,7 +11,13 @@ std::vector<KernelEntry> targets_cpu() {
            {{"CPU", every({takes<Float32>(0), takes<Float32>(3)}), prepare_anchor_targets}}},
           {"ProposalTargets",
            kOwnDomain,
-           {{"CPU", every({takes<Float32>(0), takes<Float32>(2)}), prepare_proposal_targets}}}};
+           {{"CPU", every({takes<Float32>(0), takes<Float32>(2)}), prepare_proposal_targets}}},
+          {"MaskTargets",
+           kOwnDomain,
+           {{"CPU", every({takes<Float32>(0), takes<Float32>(2)}), prepare_mask_targets}}},
+          {"KeypointTargets",
+           kOwnDomain,
+           {{"CPU", every({takes<Float32>(0), takes<Float32>(2)}), prepare_keypoint_targets}}}};
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 #include "operators/weighted/weighted.h"
 
 #include "lockstep/operators.h"
+#include "operators/kit/flops.h"
 #include "operators/kit/operator_helpers.h"
 
 namespace lockstep {
@@ -55,6 +56,15 @@ Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& ter
   return graph.add_value({.type = "WeightedSum", .domain = kOwnDomain, .inputs = inputs}, site);
 }
 
+namespace {
+
+// A product and an addition for each term, which has a weight.
+Flops per_result_of_terms(const Node& node) {
+  return {.others = static_cast<double>(node.inputs().size()) * elements_out(node, 0)};
+}
+
+}  // namespace
+
 std::vector<Op> weighted_ops() {
   return {{.type = "Scale",
            .domain = kOwnDomain,
@@ -72,6 +82,7 @@ std::vector<Op> weighted_ops() {
                                   {{"terms", "T", Arity::variadic}},
                                   {{"y"}}},
            .law = weighted_sum_law,
+           .flops = per_result_of_terms,
            .may_alias = {{0, 0}}}};
 }
 
