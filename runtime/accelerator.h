@@ -54,6 +54,10 @@ class Accelerator {
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual std::unique_ptr<Queue> queue(Device device) = 0;
   virtual std::unique_ptr<Event> event(Device device) = 0;
+  // An event that also notes when a queue reaches the event, by the device's clock.
+  virtual std::unique_ptr<Event> timed_event(Device device) = 0;
+  // The seconds between two timed events of one device. Queues must have reached both.
+  virtual double seconds_between(Event& from, Event& to) = 0;
   // Records, without running it, the work that `work` puts into `root` and into queues ordered
   // after and before it.
   virtual std::unique_ptr<Recording> record(Queue& root, const std::function<void()>& work) = 0;

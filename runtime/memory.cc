@@ -22,6 +22,9 @@ constexpr std::size_t kWorthAThread = 16 * kHugePage;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes / unit + 1) * unit; }
 
+// Larger memory is mapped, smaller memory is from the heap.
+bool is_mapped(std::size_t bytes) { return bytes >= 2 * kHugePage; }
+
 // Maps private pages, zero until first use. Prefers huge pages, so that a step seldom misses the
 // TLB.
 std::byte* map_pages(std::size_t bytes) {
@@ -66,9 +69,13 @@ void FreeMemory::operator()(std::byte* data) const {
   }
 }
 
+std::size_t allocated_bytes(std::size_t bytes) {
+  return rounded_up(bytes, is_mapped(bytes) ? kHugePage : kCacheLine);
+}
+
 Memory allocate(std::size_t bytes, std::byte fill) {
-  const bool mapped = bytes >= 2 * kHugePage;
-  const std::size_t size = rounded_up(bytes, mapped ? kHugePage : kCacheLine);
+  const bool mapped = is_mapped(bytes);
+  const std::size_t size = allocated_bytes(bytes);
   auto* data =
       mapped ? map_pages(size) : static_cast<std::byte*>(std::aligned_alloc(kCacheLine, size));
   check(data != nullptr, "out of memory: cannot allocate ", bytes, " bytes");

@@ -14,6 +14,9 @@ struct FreeMemory {
 };
 using Memory = std::unique_ptr<std::byte[], FreeMemory>;
 
+// The bytes that allocate() takes from the system for `bytes`.
+std::size_t allocated_bytes(std::size_t bytes);
+
 // Allocates 64-byte aligned memory, every byte set to `fill`. Never null, even for 0 bytes.
 Memory allocate(std::size_t bytes, std::byte fill = std::byte{0});
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builders/detection/coding.h"
 
+#include <optional>
+
 #include "builders/detection/empty_places.h"
 #include "builders/detection/site.h"
 #include "lockstep/operators.h"
@@ -14,11 +16,18 @@ Value pair(Graph& graph, const Site& site, const char* ending, double a, double 
   return graph.constant(site.name + ending, Literal::of<float>(values, {2}));
 }
 
-int64_t size_of_axis(const Graph& graph, Value x, std::size_t axis) {
-  const Shape& shape = graph.shape(x);
-  check(axis < shape.size() && shape[axis].known(), "'", graph.name(x), "' has shape ", shape,
-        "; its dimension ", axis, " must be known");
-  return shape[axis].size();
+// h w of a map [I, channels, h, w], or nothing if its size is open.
+std::optional<int64_t> cells_of(const Graph& graph, Value map) {
+  const Shape& shape = graph.shape(map);
+  check(shape.size() == 4, "'", graph.name(map), "' has shape ", shape, ", should be a map");
+  if (!shape[2].known() || !shape[3].known()) return std::nullopt;
+  return shape[2].size() * shape[3].size();
+}
+
+// A dimension of a map as a scalar.
+Value size_along(Graph& graph, Value map, int64_t axis, const Site& site) {
+  const Value sizes = graph.add_value({.type = "Shape", .inputs = {map}}, part_of(site, "_sizes"));
+  return gather(graph, sizes, shared_integer(graph, axis), 0, site);
 }
 
 Value halves(Graph& graph, Value boxes, int64_t first, const Site& site) {
@@ -67,27 +76,41 @@ Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site
   Value index = at_least_zero(graph, places, named("_places"));
   if (width > 1) {
     // Maps (anchor, y, x) to (anchor, k, y, x): index + anchor * (width - 1) * cells + k * cells.
-    const int64_t cells = size_of_axis(graph, map, 2) * size_of_axis(graph, map, 3);
-    const Value anchor = div(graph, index, shared_integer(graph, cells), named("_anchor"));
+    const std::optional<int64_t> known = cells_of(graph, map);
+    const Value cells = known ? shared_integer(graph, *known) : map_size(graph, map, site).cells;
+    const auto times_cells = [&](Value number, const char* ending) {
+      return mul(graph, number, cells, named(ending));
+    };
+    const Value anchor = div(graph, index, cells, named("_anchor"));
+    const Value others = shared_integer(graph, known.value_or(1) * (width - 1));
     const Value skipped =
-        mul(graph, anchor, shared_integer(graph, cells * (width - 1)), named("_skipped"));
+        mul(graph, anchor, known ? others : times_cells(others, "_others"), named("_skipped"));
     index =
         reshape(graph, add(graph, index, skipped, named("_first")), {0, 0, 1}, named("_column"));
-    std::vector<int64_t> steps;
-    for (int64_t k = 0; k < width; ++k) steps.push_back(k * cells);
-    index = add(graph, index, graph.constant(site.name + "_steps", Literal::vector(steps)),
-                named("_each"));
+    std::vector<int64_t> numbers;
+    for (int64_t k = 0; k < width; ++k) numbers.push_back(k * known.value_or(1));
+    const Value steps = graph.constant(site.name + "_steps", Literal::vector(numbers));
+    index = add(graph, index, known ? steps : times_cells(steps, "_stride"), named("_each"));
     index = flatten(graph, index, 1, named("_index"));
   }
   const Value found = gather_elements(graph, flat, index, 1, width > 1 ? named("_found") : site);
   if (width == 1) return found;
-  return reshape(graph, found, {0, size_of_axis(graph, places, 1), width}, site);
+  const Dim rows = graph.shape(places)[1];
+  return reshape(graph, found, {0, rows.known() ? rows.size() : -1, width}, site);
 }
 
-Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site) {
+MapSize map_size(Graph& graph, Value map, const Site& site) {
+  if (const auto cells = cells_of(graph, map))
+    return {shared_integer(graph, *cells), shared_integer(graph, graph.shape(map)[3].size())};
+  const Value width = size_along(graph, map, 3, part_of(site, "_columns"));
+  const Value height = size_along(graph, map, 2, part_of(site, "_rows"));
+  return {mul(graph, height, width, part_of(site, "_cells")), width};
+}
+
+Value anchors_at(Graph& graph, const AnchorLevel& level, Value map, Value places,
+                 const Site& site) {
   const auto named = [&](const char* ending) { return part_of(site, ending); };
-  const Value cells = shared_integer(graph, level.height * level.width);
-  const Value width = shared_integer(graph, level.width);
+  const auto [cells, width] = map_size(graph, map, site);
   const Value place = at_least_zero(graph, places, named("_place"));
   const Value anchor = div(graph, place, cells, named("_number"));
   const Value cell = sub(graph, place, mul(graph, anchor, cells, named("_before")), named("_cell"));

@@ -24,7 +24,14 @@ Value box_sides(Graph& graph, Value boxes, const Site& site);
 // Indices into a head's output: each of places [I, S] is the flat index of (anchor, y, x). Reads
 // the `width` numbers at each place from a map [I, A * width, h, w]: [I, S, width].
 Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site& site);
-// The anchors at places: [I, S, 4].
-Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site);
+// The anchors at places: [I, S, 4]. `map` has a cell for each cell of the level.
+Value anchors_at(Graph& graph, const AnchorLevel& level, Value map, Value places, const Site& site);
+
+// The numbers of cells, h w, and of columns, w, of a map [I, channels, h, w]: constants, or
+// computed from the map's shape if its size is open.
+struct MapSize {
+  Value cells, width;
+};
+MapSize map_size(Graph& graph, Value map, const Site& site);
 
 }  // namespace lockstep

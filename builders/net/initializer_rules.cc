@@ -30,7 +30,7 @@ bool is_per_channel(const Literal& literal) {
 }
 
 // Arithmetic by constants between an input and a value.
-struct Chain {
+struct InputArithmetic {
   bool of_bytes = false;
   bool subtracts = false, divides = false;
   std::set<std::string> constants = {};
@@ -38,9 +38,9 @@ struct Chain {
   bool is_normaliser() const { return subtracts && divides; }
 };
 
-class Chains {
+class NormaliserSearch {
  public:
-  explicit Chains(const Graph& graph) : graph_(graph) {
+  explicit NormaliserSearch(const Graph& graph) : graph_(graph) {
     for (Value input : graph.inputs())
       chains_[input.id] = {.of_bytes = graph.dtype(input) == DType::uint8};
     for (int i = 0; i < graph.node_count(); ++i) follow(graph.node(i));
@@ -55,12 +55,13 @@ class Chains {
     static const std::set<std::string> kArithmetic{"Add", "Sub", "Mul", "Div"};
     const auto inputs = node.inputs();
     if (kSame.contains(node.type())) {
-      if (const Chain* before = chain_of(inputs[0])) chains_[node.outputs()[0].id] = *before;
+      if (const InputArithmetic* before = chain_of(inputs[0]))
+        chains_[node.outputs()[0].id] = *before;
       return;
     }
     if (!kArithmetic.contains(node.type())) return;
     for (std::size_t k : {0, 1})
-      if (const Chain* before = chain_of(inputs[k]))
+      if (const InputArithmetic* before = chain_of(inputs[k]))
         if (const Value constant = constant_behind(graph_, inputs[1 - k])) {
           extend(node, *before, constant, k == 0);
           return;
@@ -68,7 +69,7 @@ class Chains {
   }
 
   // `first`: the value is the first operand, the constant the second one.
-  void extend(const Node& node, Chain chain, Value constant, bool first) {
+  void extend(const Node& node, InputArithmetic chain, Value constant, bool first) {
     const std::string& name = graph_.name(constant);
     const bool subtracts = node.type() == "Sub" && first, divides = node.type() == "Div" && first;
     if (!chain.of_bytes) {
@@ -84,13 +85,13 @@ class Chains {
     chains_[node.outputs()[0].id] = std::move(chain);
   }
 
-  const Chain* chain_of(Value value) const {
+  const InputArithmetic* chain_of(Value value) const {
     const auto found = chains_.find(value.id);
     return found == chains_.end() ? nullptr : &found->second;
   }
 
   const Graph& graph_;
-  std::map<int, Chain> chains_;  // by value
+  std::map<int, InputArithmetic> chains_;  // by value
   InputNormalisers found_;
 };
 
@@ -141,7 +142,9 @@ std::set<std::string> class_weights_of_losses(const Graph& graph) {
   return names;
 }
 
-InputNormalisers normalisers_of_inputs(const Graph& graph) { return Chains(graph).found(); }
+InputNormalisers normalisers_of_inputs(const Graph& graph) {
+  return NormaliserSearch(graph).found();
+}
 
 bool has_infinity(const Literal& literal) {
   const auto values = literal.values<float>();

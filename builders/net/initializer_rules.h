@@ -31,8 +31,8 @@ bool is_mask(const Literal& literal);
 // True if the name is a running statistic's in PyTorch, outside a BatchNormalization.
 bool has_name_of_statistic(const std::string& name);
 
-// Describes a constant that the initializer looks like, although it may have been learnt: "like a
-// sine table". "" if it looks like a parameter.
+// Describes the constant that the initializer resembles, although it may have been learnt: "like a
+// table of sines". "" if it resembles a parameter.
 std::string looks_of(const Graph& graph, const std::string& name);
 
 }  // namespace lockstep

@@ -36,6 +36,14 @@ std::pair<Value, Value> norm_params(Net& net, int64_t channels, float scale, con
   return {of_scale, param(net.names.offset, 0)};
 }
 
+int64_t channels_of_images(const Net& net, Value x, const Site& site) {
+  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  const Shape& shape = net.graph.shape(x);
+  check(shape.size() == 4, site.name, " (", site.where.text(), "): the data of a convolution is ",
+        shape, ", should be [batch, channels, height, width]");
+  return known(net, x, 1, site);
+}
+
 }  // namespace
 
 ConvAttrs conv_attrs(const ConvLayer& options) {
@@ -47,11 +55,7 @@ ConvAttrs conv_attrs(const ConvLayer& options) {
 }
 
 Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site) {
-  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
-  const Shape& shape = net.graph.shape(x);
-  check(shape.size() == 4, site.name, " (", site.where.text(), "): the data of a convolution is ",
-        shape, ", should be [batch, channels, height, width]");
-  const int64_t in = known(net, x, 1, site);
+  const int64_t in = channels_of_images(net, x, site);
   check(in % options.group == 0, site.name, " (", site.where.text(), "): ", in,
         " channels do not divide into ", options.group, " groups");
   Value w = net.param(site.name + net.names.weight,
@@ -59,6 +63,16 @@ Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, 
                       options.weight, StateKind::weight, site.where);
   Value b = bias_of(net, options.bias, channels, options.first_bias, site);
   return conv(net.graph, x, w, b, conv_attrs(options), site);
+}
+
+Value conv_transpose_layer(Net& net, Value x, int64_t channels, const ConvTransposeLayer& options,
+                           const Site& site) {
+  const int64_t in = channels_of_images(net, x, site);
+  Value w = net.param(site.name + net.names.weight, {in, channels, options.kernel, options.kernel},
+                      options.weight, StateKind::weight, site.where);
+  Value b = bias_of(net, options.bias, channels, options.first_bias, site);
+  const ConvLayer window{.kernel = options.kernel, .stride = options.stride, .pad = options.pad};
+  return conv_transpose(net.graph, x, w, b, conv_attrs(window), site);
 }
 
 Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const Site& site) {

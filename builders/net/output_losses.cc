@@ -2,6 +2,7 @@
 #include "builders/net/output_losses.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "lockstep/operators.h"
 #include "operators/kit/operator_helpers.h"
@@ -27,22 +28,36 @@ Value as_float(Graph& graph, Value x, const Site& site) {
 
 bool may_equal(const Dim& a, const Dim& b) { return !a.known() || !b.known() || a == b; }
 
-// A target [N] belongs to a prediction [N, 1], and the other way round. Broadcasting the two to
-// [N, N] would train something else without a word.
+// The axis of size 1 that the longer shape has besides the shorter one: the last, or the channel;
+// nothing if the shapes do not fit.
+std::optional<std::size_t> extra_axis(const Shape& longer, const Shape& shorter) {
+  if (longer.size() != shorter.size() + 1) return std::nullopt;
+  for (const std::size_t axis : {shorter.size(), std::size_t{1}}) {
+    if (axis >= longer.size() || !longer[axis].known() || longer[axis].size() != 1) continue;
+    bool fits = true;
+    for (std::size_t i = 0; i < shorter.size(); ++i)
+      fits = fits && may_equal(shorter[i], longer[i + (i >= axis)]);
+    if (fits) return axis;
+  }
+  return std::nullopt;
+}
+
+// A target [N] belongs to a prediction [N, 1], and the other way round; a mask [N, H, W] to a
+// prediction [N, 1, H, W]. Broadcasting [N] and [N, 1] to [N, N] would train something else without
+// a word.
 Value target_like(Graph& graph, Value target, Value prediction, const Site& site) {
   const Shape &from = graph.shape(target), &to = graph.shape(prediction);
-  const std::size_t common = std::min(from.size(), to.size());
-  bool fits = std::max(from.size(), to.size()) <= common + 1;
-  for (std::size_t i = 0; fits && i < common; ++i) fits = may_equal(from[i], to[i]);
-  for (const Shape& longer : {from, to})
-    if (longer.size() > common) fits = fits && longer[common].known() && longer[common].size() == 1;
+  const bool grows = to.size() > from.size();
+  const auto axis = grows ? extra_axis(to, from) : extra_axis(from, to);
+  bool fits = axis || from.size() == to.size();
+  for (std::size_t i = 0; fits && !axis && i < to.size(); ++i) fits = may_equal(from[i], to[i]);
   check(fits, "the target ", named(graph, target), " does not fit the output ",
         named(graph, prediction));
   const Value floats = as_float(graph, target, site);
-  if (from.size() == to.size()) return floats;
-  std::vector<int64_t> dims(common, 0);  // 0 copies a dimension
-  if (to.size() > common) dims.push_back(1);
-  return reshape(graph, floats, dims, site);
+  if (!axis) return floats;
+  const Value axes = graph.constant(join(site.name, graph.name(target), "_axis"),
+                                    Literal::vector({static_cast<int64_t>(*axis)}));
+  return graph.add_value({.type = grows ? "Unsqueeze" : "Squeeze", .inputs = {floats, axes}}, site);
 }
 
 // The mask repeated over the dimensions of `like` that the mask lacks. `like` is data: a count that
@@ -67,9 +82,23 @@ MeanLoss counted_mean(Graph& graph, Value losses, Value counts, const Site& site
   return {div(graph, total, divisor, site), count};
 }
 
-MeanLoss mean_of(Graph& graph, Value losses, Value mask, Value target, const Site& site) {
-  if (!mask) return {reduce_mean(graph, losses, {}, false, site)};
-  return counted_mean(graph, losses, mask_like(graph, mask, target, site), site);
+// 1 where the target is not the ignored number, else 0.
+Value counted_targets(Graph& graph, Value target, const OutputLossOptions& options,
+                      const Site& site) {
+  const Value ignored =
+      equal(graph, target, shared_number(graph, static_cast<float>(options.ignore)), site);
+  return as_float(graph, one_input(graph, "Not", ignored, site), site);
+}
+
+MeanLoss mean_of(Graph& graph, Value losses, Value mask, Value target,
+                 const OutputLossOptions& options, const Site& site) {
+  Value counts = mask ? mask_like(graph, mask, target, site) : none;
+  if (options.ignores_numbers) {
+    const Value counted = counted_targets(graph, target, options, site);
+    counts = counts ? mul(graph, counts, counted, site) : counted;
+  }
+  if (!counts) return {reduce_mean(graph, losses, {}, false, site)};
+  return counted_mean(graph, losses, counts, site);
 }
 
 struct Difference {
@@ -80,16 +109,16 @@ Difference error_of(Graph& graph, const LossOperands& operands, const Site& site
   return {sub(graph, operands.prediction, target, site), target};
 }
 
-MeanLoss squared(Graph& graph, const LossOperands& operands, const OutputLossOptions&,
+MeanLoss squared(Graph& graph, const LossOperands& operands, const OutputLossOptions& options,
                  const Site& site) {
   const auto [error, target] = error_of(graph, operands, site);
-  return mean_of(graph, mul(graph, error, error, site), operands.mask, target, site);
+  return mean_of(graph, mul(graph, error, error, site), operands.mask, target, options, site);
 }
 
-MeanLoss absolute(Graph& graph, const LossOperands& operands, const OutputLossOptions&,
+MeanLoss absolute(Graph& graph, const LossOperands& operands, const OutputLossOptions& options,
                   const Site& site) {
   const auto [error, target] = error_of(graph, operands, site);
-  return mean_of(graph, one_input(graph, "Abs", error, site), operands.mask, target, site);
+  return mean_of(graph, one_input(graph, "Abs", error, site), operands.mask, target, options, site);
 }
 
 // Up to delta a half of the square, beyond a line: with q = min(|error|, delta) both are
@@ -101,11 +130,10 @@ MeanLoss huber(Graph& graph, const LossOperands& operands, const OutputLossOptio
   const Value delta = shared_number(graph, static_cast<float>(options.delta));
   const Value inner = smaller(graph, size, delta, site);
   const Value rest = sub(graph, size, scale(graph, inner, 0.5F, site), site);
-  return mean_of(graph, mul(graph, inner, rest, site), operands.mask, target, site);
+  return mean_of(graph, mul(graph, inner, rest, site), operands.mask, target, options, site);
 }
 
-// The operand of the activation that makes `value`, if its type is one of `types`: a loss of scores
-// is exact where the logarithm of a rounded probability is not.
+// The operand of the activation that makes `value`, if its type is one of `types`.
 Value before(const Graph& graph, Value value, const std::vector<std::string>& types) {
   const auto maker = graph.producer(value);
   const bool found = maker && std::find(types.begin(), types.end(), maker->type()) != types.end();
@@ -113,14 +141,14 @@ Value before(const Graph& graph, Value value, const std::vector<std::string>& ty
 }
 
 // max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows.
-MeanLoss binary(Graph& graph, const LossOperands& operands, const OutputLossOptions&,
+MeanLoss binary(Graph& graph, const LossOperands& operands, const OutputLossOptions& options,
                 const Site& site) {
   const Value x = before(graph, operands.prediction, {"Sigmoid"});
   const Value target = target_like(graph, operands.target, x, site);
   const Value linear = sub(graph, relu(graph, x, site), mul(graph, x, target, site), site);
   const Value away = neg(graph, one_input(graph, "Abs", x, site), site);
   const Value rest = one_input(graph, "Softplus", away, site);
-  return mean_of(graph, add(graph, linear, rest, site), operands.mask, target, site);
+  return mean_of(graph, add(graph, linear, rest, site), operands.mask, target, options, site);
 }
 
 // The shape without one axis.
@@ -161,7 +189,7 @@ void flatten_places(Graph& graph, Value& scores, Value& labels, std::size_t axis
 
 MeanLoss cross_entropy(Graph& graph, const LossOperands& operands, const OutputLossOptions& options,
                        const Site& site) {
-  Value scores = before(graph, operands.prediction, {"Softmax", "LogSoftmax"});
+  Value scores = scores_behind(graph, operands.prediction);
   Value labels = operands.target;
   check(!is_floating(graph.dtype(labels)) && graph.dtype(labels) != DType::boolean, "labels ",
         named(graph, labels), " should be integers");
@@ -189,13 +217,19 @@ MeanLoss cross_entropy(Graph& graph, const LossOperands& operands, const OutputL
 
 }  // namespace
 
+Value logits_behind(const Graph& graph, Value value) { return before(graph, value, {"Sigmoid"}); }
+
+Value scores_behind(const Graph& graph, Value value) {
+  return before(graph, value, {"Softmax", "LogSoftmax"});
+}
+
 const std::vector<OutputLoss>& output_losses() {
   static const std::vector<OutputLoss> losses{
-      {"mse", "the mean square of the errors", squared},
-      {"l1", "the mean size of the errors", absolute},
-      {"huber", "the square of errors up to `delta`, a line beyond", huber},
-      {"bce", "the binary cross entropy of scores and targets from 0 to 1", binary},
-      {"cross_entropy", "the cross entropy of scores and integer labels", cross_entropy}};
+      {"mse", "the mean square of the errors", false, squared},
+      {"l1", "the mean of the absolute errors", false, absolute},
+      {"huber", "half the square of errors up to `delta`, a line beyond", false, huber},
+      {"bce", "the binary cross entropy of scores and targets from 0 to 1", false, binary},
+      {"cross_entropy", "the cross entropy of scores and integer labels", true, cross_entropy}};
   return losses;
 }
 

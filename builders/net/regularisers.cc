@@ -11,9 +11,9 @@ namespace {
 // 16-bit floats round constants to 8 or more bits.
 bool near(double a, double b) { return std::abs(a - b) <= 4e-3 * std::abs(b); }
 
-class Forms {
+class RegulariserForms {
  public:
-  explicit Forms(const Graph& graph) : graph_(graph) {}
+  explicit RegulariserForms(const Graph& graph) : graph_(graph) {}
 
   // The operand that the node returns in prediction, or none.
   Value kept_by(const Node& node) const {
@@ -23,6 +23,20 @@ class Forms {
     if (node.type() == "Add") kept = kept_by_alpha_dropout(node);
     const bool same = kept && graph_.type(kept) == graph_.type(node.outputs()[0]);
     return same ? kept : none;
+  }
+
+  bool is_idle_dropout(const Node& node) const {
+    if (node.type() != "Dropout" || !node.domain().empty()) return false;
+    const auto operand = [&](std::size_t i) {
+      return i < node.inputs().size() ? node.inputs()[i] : none;
+    };
+    if (const Value mode = operand(2)) {
+      const Literal* literal = graph_.literal(mode);
+      if (!literal || literal->count() != 1 || literal->values<bool>()[0]) return false;
+    }
+    constexpr float kUsual = 0.5F;  // ONNX's default
+    return !operand(1) ? node.attributes().number("ratio", kUsual) > 0
+                       : number(operand(1)).value_or(0) > 0;
   }
 
  private:
@@ -136,7 +150,7 @@ class Forms {
 }  // namespace
 
 std::unordered_map<int, Value> regularisers_of(const Graph& graph) {
-  const Forms forms(graph);
+  const RegulariserForms forms(graph);
   std::unordered_map<int, Value> found;
   for (int i = 0; i < graph.node_count(); ++i)
     if (const Value kept = forms.kept_by(graph.node(i))) found.emplace(i, kept);
@@ -184,6 +198,13 @@ std::vector<std::string> drawing_nodes(const Graph& graph) {
     if (node.op()->random && !node.op()->draws) names.push_back(node.name());
   }
   return {names.rbegin(), names.rend()};
+}
+
+int64_t idle_dropouts(const Graph& graph) {
+  const RegulariserForms forms(graph);
+  int64_t count = 0;
+  for (int i = 0; i < graph.node_count(); ++i) count += forms.is_idle_dropout(graph.node(i));
+  return count;
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 // numbers. In prediction PyTorch's modules return their operand; the file does not say so.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,5 +30,9 @@ std::unordered_set<int> only_for_regularisers(const Graph& graph,
 
 // Names of the nodes that draw random numbers in a prediction by this graph, without regularisers.
 std::vector<std::string> drawing_nodes(const Graph& graph);
+
+// The number of Dropouts with a ratio above 0 that drop nothing in training either, because the
+// file gives them no training_mode, or a false one.
+int64_t idle_dropouts(const Graph& graph);
 
 }  // namespace lockstep

@@ -38,36 +38,41 @@ class Rules {
 
   InitializerChoice choice_of(const std::string& name) const {
     const Value value = graph_.find(name);
-    if (!value) return {name, Why::unused};
+    if (!value) return {name, InitializerReason::folded};
     if (graph_.dtype(value) != DType::float32 || !graph_.literal(value))
-      return {name, Why::other_type};
-    if (class_weights_.contains(name)) return {name, Why::class_weights};
+      return {name, InitializerReason::other_type};
+    if (class_weights_.contains(name)) return {name, InitializerReason::class_weights};
     if (const auto found = moving_.find(name); found != moving_.end())
-      return {name, found->second ? Why::moving_statistic : Why::statistic};
-    if (matches_any(name, patterns_.trained)) return {name, Why::asked};
-    if (matches_any(name, patterns_.frozen)) return {name, Why::frozen};
+      return {name,
+              found->second ? InitializerReason::moving_statistic : InitializerReason::statistic};
+    if (matches_any(name, patterns_.trained)) return {name, InitializerReason::asked};
+    if (matches_any(name, patterns_.frozen)) return {name, InitializerReason::frozen};
     if (const auto kind = file_.kinds.find(name); kind != file_.kinds.end())
       return {name, why_of(kind->second)};
     return by_rule(name, *graph_.literal(value));
   }
 
  private:
-  static Why why_of(InitializerKind kind) {
-    if (kind == InitializerKind::parameter) return Why::exported_parameter;
-    return kind == InitializerKind::buffer ? Why::exported_buffer : Why::exported_constant;
+  static InitializerReason why_of(InitializerKind kind) {
+    if (kind == InitializerKind::parameter) return InitializerReason::exported_parameter;
+    return kind == InitializerKind::buffer ? InitializerReason::exported_buffer
+                                           : InitializerReason::exported_constant;
   }
 
   InitializerChoice by_rule(const std::string& name, const Literal& literal) const {
-    if (!file_.kinds.empty() && literal.dims().empty()) return {name, Why::code};
-    if (normalisers_.certain.contains(name)) return {name, Why::normaliser};
-    if (has_infinity(literal)) return {name, Why::infinite};
-    if (is_mask(literal)) return {name, Why::mask};
-    if (has_name_of_statistic(name)) return {name, Why::named_statistic};
+    if (!file_.kinds.empty() && literal.dims().empty()) return {name, InitializerReason::code};
+    if (normalisers_.certain.contains(name)) return {name, InitializerReason::normaliser};
+    if (has_infinity(literal)) return {name, InitializerReason::infinite};
+    if (is_mask(literal)) return {name, InitializerReason::mask};
+    if (has_name_of_statistic(name)) return {name, InitializerReason::named_statistic};
     if (std::string looks = looks_of(graph_, name); !looks.empty())
-      return {name, Why::unsure, std::move(looks)};
+      return {name, InitializerReason::unsure, std::move(looks)};
     if (normalisers_.possible.contains(name))
-      return {name, Why::unsure, "the first arithmetic on an input"};
-    return {name, Why::usual};
+      return {name, InitializerReason::unsure, "the first arithmetic on an input"};
+    if (!file_.kinds.empty())
+      return {name, InitializerReason::unsure,
+              "computed by the exporter from parameters or buffers"};
+    return {name, InitializerReason::usual};
   }
 
   const LoadedModel& file_;
@@ -105,9 +110,9 @@ void check_asked(const InitializerChoices& choices, const TrainingPatterns& patt
     bool trains = false;
     for (const InitializerChoice& choice : choices.all) {
       if (!matches_any(choice.name, {pattern})) continue;
-      check(choice.why != Why::class_weights, kTrain, ": '", printable(choice.name),
+      check(choice.why != InitializerReason::class_weights, kTrain, ": '", printable(choice.name),
             "' holds the class weights of a loss, which cannot be trained");
-      trains = trains || choice.why == Why::asked;
+      trains = trains || choice.why == InitializerReason::asked;
       refused = refused ? refused : &choice;
     }
     check(trains, kTrain, ": '", printable(pattern), "' names nothing that can be trained: '",
@@ -126,35 +131,38 @@ void check_asked(const InitializerChoices& choices, const TrainingPatterns& patt
 
 }  // namespace
 
-const WhyRecord& record_of(Why why) {
+const ReasonRecord& record_of_reason(InitializerReason why) {
   using enum InitializerRole;
-  static const WhyRecord kRecords[] = {
-      {Why::other_type, constant, "not float32"},
-      {Why::class_weights, constant, "class weights of a loss"},
-      {Why::statistic, constant, "running statistics of a batch norm that stays fixed"},
-      {Why::moving_statistic, statistic, "running statistics, which each step updates"},
-      {Why::asked, parameter, "named by MODEL.TRAIN or --train"},
-      {Why::frozen, constant, "named by MODEL.FREEZE or --freeze"},
-      {Why::exported_parameter, parameter, "a parameter, the exporter says"},
-      {Why::exported_buffer, constant, "a buffer, the exporter says"},
-      {Why::exported_constant, constant, "a constant, the exporter says"},
-      {Why::code, constant, "a number of the code, which the exporter does not list"},
-      {Why::normaliser, constant, "normalises an input"},
-      {Why::infinite, constant, "holds an infinite value"},
-      {Why::mask, constant, "a mask"},
-      {Why::named_statistic, constant, "running statistics by name"},
-      {Why::unsure, parameter, "cannot be decided"},
-      {Why::usual, parameter, "a float32 initializer"},
-      {Why::unused, constant, "the loss does not depend on it"},
+  static const ReasonRecord kRecords[] = {
+      {InitializerReason::folded, constant, "only constants depend on it"},
+      {InitializerReason::other_type, constant, "not float32"},
+      {InitializerReason::class_weights, constant, "class weights of a loss"},
+      {InitializerReason::statistic, constant,
+       "running statistics of a batch norm that stays fixed"},
+      {InitializerReason::moving_statistic, statistic,
+       "running statistics, which each step updates"},
+      {InitializerReason::asked, parameter, "named by MODEL.TRAIN or --train"},
+      {InitializerReason::frozen, constant, "named by MODEL.FREEZE or --freeze"},
+      {InitializerReason::exported_parameter, parameter, "a parameter, the exporter says"},
+      {InitializerReason::exported_buffer, constant, "a buffer, the exporter says"},
+      {InitializerReason::exported_constant, constant, "a constant, the exporter says"},
+      {InitializerReason::code, constant, "a number of the code, which the exporter does not list"},
+      {InitializerReason::normaliser, constant, "normalises an input"},
+      {InitializerReason::infinite, constant, "holds an infinite value"},
+      {InitializerReason::mask, constant, "a mask"},
+      {InitializerReason::named_statistic, constant, "running statistics by name"},
+      {InitializerReason::unsure, parameter, "cannot be decided"},
+      {InitializerReason::usual, parameter, "a float32 initializer"},
+      {InitializerReason::unused, constant, "the loss does not depend on it"},
   };
   const auto* record = std::find_if(std::begin(kRecords), std::end(kRecords),
-                                    [&](const WhyRecord& each) { return each.why == why; });
+                                    [&](const ReasonRecord& each) { return each.why == why; });
   check(record != std::end(kRecords), "internal: a reason without a record");
   return *record;
 }
 
 std::string InitializerChoice::reason() const {
-  const std::string text = record_of(why).text;
+  const std::string text = record_of_reason(why).text;
   return looks.empty() ? text : text + ": " + looks;
 }
 
@@ -183,7 +191,7 @@ InitializerChoices choose_initializers(const LoadedModel& file, const std::strin
     const std::set<std::string> used = with_gradient(file, loss, choices.trained(), patterns);
     for (InitializerChoice& choice : choices.all)
       if (choice.role() == InitializerRole::parameter && !used.contains(choice.name))
-        choice = {choice.name, Why::unused};
+        choice = {choice.name, InitializerReason::unused};
   }
   check_asked(choices, patterns);
   for (const ImportedBatchNorm& norm : batch_norms_of(file))
@@ -208,9 +216,11 @@ InitializerChoices choose_some_initializers(const LoadedModel& file, const std::
       ++others[graph.dtype(value)];
   others.erase(DType::float32);
   for (const InitializerChoice& choice : choices.all)
-    check(choice.why == Why::other_type || choice.why == Why::unused || !others.empty(), nothing,
-          "no float32 initializer that is trained: '", printable(choice.name), "' is constant (",
-          choice.reason(), "); MODEL.TRAIN or --train names initializers to train nevertheless");
+    check(choice.why == InitializerReason::folded || choice.why == InitializerReason::other_type ||
+              choice.why == InitializerReason::unused || !others.empty(),
+          nothing, "no float32 initializer that is trained: '", printable(choice.name),
+          "' is constant (", choice.reason(),
+          "); MODEL.TRAIN or --train names initializers to train nevertheless");
   check(!others.empty(), nothing, "no float32 initializer");
   std::string counts;
   for (const auto& [type, count] : others)

@@ -21,7 +21,8 @@ struct TrainingPatterns {
 
 enum class InitializerRole { parameter, constant, statistic };
 
-enum class Why {
+enum class InitializerReason {
+  folded,
   other_type,
   class_weights,
   statistic,
@@ -41,19 +42,19 @@ enum class Why {
   unused,
 };
 
-struct WhyRecord {
-  Why why;
+struct ReasonRecord {
+  InitializerReason why;
   InitializerRole role;
   const char* text;  // for people: "normalises an input"
 };
-const WhyRecord& record_of(Why why);
+const ReasonRecord& record_of_reason(InitializerReason why);
 
 struct InitializerChoice {
   std::string name;
-  Why why;
+  InitializerReason why;
   std::string looks = "";  // of `unsure`: "like a table of sines"
 
-  InitializerRole role() const { return record_of(why).role; }
+  InitializerRole role() const { return record_of_reason(why).role; }
   std::string reason() const;
 };
 
@@ -71,7 +72,7 @@ struct InitializerChoices {
 InitializerChoices choose_initializers(const LoadedModel& file, const std::string& loss,
                                        const TrainingPatterns& patterns);
 
-// The same; throws with the reasons if no initializer is trained.
+// Chooses as choose_initializers() does. Throws, with the reasons, if no initializer is trained.
 InitializerChoices choose_some_initializers(const LoadedModel& file, const std::string& loss,
                                             const TrainingPatterns& patterns);
 

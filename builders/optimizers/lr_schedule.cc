@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lockstep/optimizers.h"
+#include "builders/optimizers/lr_policy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,6 @@
 
 namespace lockstep {
 namespace {
-
-const std::vector<std::string> kPolicies{"step",         "steps_with_decay", "steps_with_lrs",
-                                         "cosine_decay", "exp_decay",        "polynomial_decay",
-                                         "one_cycle",    "plateau"};
 
 int64_t interval(const LrSchedule& schedule, int64_t iteration) {
   auto next = std::upper_bound(schedule.steps.begin(), schedule.steps.end(), iteration);
@@ -55,22 +51,45 @@ double by_plateau(const LrSchedule& schedule, int64_t iteration) {
   return rate;
 }
 
+double share_of_run(const LrSchedule& schedule, int64_t iteration) {
+  return static_cast<double>(iteration) / static_cast<double>(schedule.max_iter);
+}
+
+double by_size_of_steps(const LrSchedule& schedule, int64_t iteration) {
+  const int64_t steps = iteration / schedule.step_size;
+  return schedule.base_lr * std::pow(schedule.gamma, static_cast<double>(steps));
+}
+
+double by_decay_at_steps(const LrSchedule& schedule, int64_t iteration) {
+  return schedule.base_lr *
+         std::pow(schedule.gamma, static_cast<double>(interval(schedule, iteration)));
+}
+
+double by_list(const LrSchedule& schedule, int64_t iteration) {
+  return schedule.lrs[interval(schedule, iteration)];
+}
+
+double by_cosine(const LrSchedule& schedule, int64_t iteration) {
+  return schedule.base_lr * 0.5 * (std::cos(M_PI * share_of_run(schedule, iteration)) + 1);
+}
+
+double by_exponential(const LrSchedule& schedule, int64_t iteration) {
+  return schedule.base_lr * std::exp(share_of_run(schedule, iteration) * std::log(schedule.gamma));
+}
+
+double by_polynomial(const LrSchedule& schedule, int64_t iteration) {
+  return schedule.base_lr *
+         std::pow(std::max(1 - share_of_run(schedule, iteration), 0.0), schedule.power);
+}
+
+const LrPolicy& policy_of(const LrSchedule& schedule) {
+  const LrPolicy* const policy = find_lr_policy(schedule.policy);
+  check(policy != nullptr, "internal: LR_POLICY '", schedule.policy, "' was not checked");
+  return *policy;
+}
+
 double by_policy(const LrSchedule& schedule, int64_t iteration) {
-  const double at = static_cast<double>(iteration) / static_cast<double>(schedule.max_iter);
-  if (schedule.policy == "steps_with_lrs") return schedule.lrs[interval(schedule, iteration)];
-  if (schedule.policy == "steps_with_decay")
-    return schedule.base_lr *
-           std::pow(schedule.gamma, static_cast<double>(interval(schedule, iteration)));
-  if (schedule.policy == "step") {
-    const int64_t steps = iteration / schedule.step_size;
-    return schedule.base_lr * std::pow(schedule.gamma, static_cast<double>(steps));
-  }
-  if (schedule.policy == "cosine_decay") return schedule.base_lr * 0.5 * (std::cos(M_PI * at) + 1);
-  if (schedule.policy == "polynomial_decay")
-    return schedule.base_lr * std::pow(std::max(1 - at, 0.0), schedule.power);
-  if (schedule.policy == "one_cycle") return by_one_cycle(schedule, iteration);
-  if (schedule.policy == "plateau") return by_plateau(schedule, iteration);
-  return schedule.base_lr * std::exp(at * std::log(schedule.gamma));
+  return policy_of(schedule).rate(schedule, iteration);
 }
 
 double warm_up(const LrSchedule& schedule, int64_t iteration) {
@@ -83,7 +102,7 @@ double warm_up(const LrSchedule& schedule, int64_t iteration) {
 // Iterations where a rate is usually largest: the ends of warm-up, of intervals and of training.
 std::vector<int64_t> turning_points(const LrSchedule& schedule) {
   std::vector<int64_t> points{0, schedule.warm_up_iters, schedule.max_iter};
-  if (schedule.policy.starts_with("steps_with"))
+  if (policy_of(schedule).has_steps)
     points.insert(points.end(), schedule.steps.begin(), schedule.steps.end());
   const std::size_t count = points.size();
   for (std::size_t i = 0; i < count; ++i) points.push_back(points[i] - 1);
@@ -99,7 +118,7 @@ void check_finite(const LrSchedule& schedule) {
     if (std::isfinite(static_cast<float>(by_policy(schedule, at))))
       fail(Key{"WARM_UP_FACTOR"}, " is ", schedule.warm_up_factor, ": the rate of iteration ", at,
            " is more than a float holds");
-    fail(Key{schedule.policy == "steps_with_lrs" ? "LRS" : "GAMMA"}, ": the rate of iteration ", at,
+    fail(Key{policy_of(schedule).key}, ": the rate of iteration ", at,
          " is more than a float holds");
   }
 }
@@ -108,7 +127,31 @@ void check_divisor(const char* key, double number) {
   check(number > 0, Key{key}, " is ", number, ", should be positive");
 }
 
-void check_one_cycle(const OneCycle& cycle) {
+void check_step_size(const LrSchedule& schedule) {
+  check(schedule.step_size > 0, Key{"STEP_SIZE"}, " is ", schedule.step_size,
+        ", should be positive");
+}
+
+void check_steps(const LrSchedule& schedule) {
+  check(!schedule.steps.empty() && schedule.steps[0] == 0, Key{"STEPS"}, " ", schedule.steps,
+        " must begin with 0 for ", schedule.policy);
+  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), Key{"STEPS"}, " ",
+        schedule.steps, " must ascend");
+}
+
+void check_list(const LrSchedule& schedule) {
+  check_steps(schedule);
+  check(schedule.lrs.size() == schedule.steps.size(), Key{"LRS"}, " has ", schedule.lrs.size(),
+        " entries for ", schedule.steps.size(), " STEPS");
+}
+
+void check_exponential(const LrSchedule& schedule) {
+  check(schedule.gamma > 0, Key{"GAMMA"}, " is ", schedule.gamma,
+        ", should be positive for exp_decay");
+}
+
+void check_one_cycle(const LrSchedule& schedule) {
+  const OneCycle& cycle = schedule.one_cycle;
   check(cycle.start > 0 && cycle.start < 1, Key{"ONE_CYCLE_START"}, " is ", cycle.start,
         ", should be above 0 and below 1");
   check(!cycle.three_phases || cycle.start <= 0.5, Key{"ONE_CYCLE_START"}, " is ", cycle.start,
@@ -118,7 +161,8 @@ void check_one_cycle(const OneCycle& cycle) {
   check_divisor("ONE_CYCLE_LAST_DIVISOR", cycle.last_divisor);
 }
 
-void check_plateau(const PlateauRule& plateau) {
+void check_plateau(const LrSchedule& schedule) {
+  const PlateauRule& plateau = schedule.plateau;
   check(plateau.factor > 0 && plateau.factor < 1, Key{"PLATEAU_FACTOR"}, " is ", plateau.factor,
         ", should be above 0 and below 1");
   check(plateau.patience >= 0, Key{"PLATEAU_PATIENCE"}, " is ", plateau.patience,
@@ -127,32 +171,51 @@ void check_plateau(const PlateauRule& plateau) {
 
 }  // namespace
 
-std::vector<std::string> lr_policies() { return kPolicies; }
+const std::vector<LrPolicy>& lr_policy_table() {
+  static const std::vector<LrPolicy> rows{
+      {.name = "step", .rate = by_size_of_steps, .check = check_step_size},
+      {.name = "steps_with_decay",
+       .rate = by_decay_at_steps,
+       .check = check_steps,
+       .has_steps = true},
+      {.name = "steps_with_lrs",
+       .rate = by_list,
+       .check = check_list,
+       .has_steps = true,
+       .key = "LRS"},
+      {.name = "cosine_decay", .rate = by_cosine, .needs_end = true},
+      {.name = "exp_decay", .rate = by_exponential, .check = check_exponential, .needs_end = true},
+      {.name = "polynomial_decay", .rate = by_polynomial, .needs_end = true},
+      {.name = "one_cycle", .rate = by_one_cycle, .check = check_one_cycle, .needs_end = true},
+      {.name = "plateau", .rate = by_plateau, .check = check_plateau, .follows_tests = true}};
+  return rows;
+}
+
+const LrPolicy* find_lr_policy(const std::string& name) {
+  for (const LrPolicy& row : lr_policy_table())
+    if (name == row.name) return &row;
+  return nullptr;
+}
+
+std::vector<std::string> lr_policies() {
+  std::vector<std::string> names;
+  for (const LrPolicy& row : lr_policy_table()) names.emplace_back(row.name);
+  return names;
+}
 
 void validate(const LrSchedule& schedule) {
-  if (std::find(kPolicies.begin(), kPolicies.end(), schedule.policy) == kPolicies.end()) {
-    const std::string near = nearest(schedule.policy, kPolicies);
+  const LrPolicy* const policy = find_lr_policy(schedule.policy);
+  if (!policy) {
+    const std::string near = nearest(schedule.policy, lr_policies());
     std::string known;
-    for (const std::string& policy : kPolicies) known += " " + policy;
+    for (const std::string& name : lr_policies()) known += " " + name;
     fail(Key{"LR_POLICY"}, " '", schedule.policy, "' is not known",
          near.empty() ? "." : "; did you mean '" + near + "'?", " Known:", known);
   }
   check(schedule.max_iter > 0, Key{"MAX_ITER"}, " is ", schedule.max_iter, ", should be positive");
   check(schedule.warm_up_method == "linear" || schedule.warm_up_method == "constant",
         Key{"WARM_UP_METHOD"}, " is '", schedule.warm_up_method, "', should be linear or constant");
-  check(schedule.policy != "step" || schedule.step_size > 0, Key{"STEP_SIZE"}, " is ",
-        schedule.step_size, ", should be positive");
-  check(schedule.policy != "exp_decay" || schedule.gamma > 0, Key{"GAMMA"}, " is ", schedule.gamma,
-        ", should be positive for exp_decay");
-  if (schedule.policy == "one_cycle") check_one_cycle(schedule.one_cycle);
-  if (schedule.policy == "plateau") check_plateau(schedule.plateau);
-  if (!schedule.policy.starts_with("steps_with")) return check_finite(schedule);
-  check(!schedule.steps.empty() && schedule.steps[0] == 0, Key{"STEPS"}, " ", schedule.steps,
-        " must begin with 0 for ", schedule.policy);
-  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), Key{"STEPS"}, " ",
-        schedule.steps, " must ascend");
-  check(schedule.policy != "steps_with_lrs" || schedule.lrs.size() == schedule.steps.size(),
-        Key{"LRS"}, " has ", schedule.lrs.size(), " entries for ", schedule.steps.size(), " STEPS");
+  if (policy->check) policy->check(schedule);
   check_finite(schedule);
 }
 

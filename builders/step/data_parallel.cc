@@ -28,6 +28,7 @@
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "lockstep/operators.h"
+#include "operators/collective/collective.h"
 
 namespace lockstep {
 namespace {
@@ -224,7 +225,11 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   }
   if (skips) flags.origin = first_bad_gradient(one, "origin");
   if (options.clip.before_reduce && !options.deferred) clip(one, options);
-  if (!options.forward_only) step.bucket_plan = reduce(one, options);
+  if (!options.forward_only) {
+    step.bucket_plan = reduce(one, options);
+    step.all_reduce = text_of(options.all_reduce.spec);
+    step.wire = text_of_wire(options.all_reduce.wire);
+  }
   embeddings.add_to(one, options);
   step.metadata = embeddings.choices();
 

@@ -26,6 +26,8 @@ class ModelCutter {
     part.first_replica = shares_.first();
     part.whole_replicas = whole_.replicas;
     part.bucket_plan = whole_.bucket_plan;
+    part.all_reduce = whole_.all_reduce;
+    part.wire = whole_.wire;
     part.metadata = whole_.metadata;
     set_auxiliaries(part, shares_.auxiliaries());
     take(whole_.states, part.states);

@@ -22,9 +22,9 @@ void use(Device device) { check_cuda(cudaSetDevice(device.index), "choosing a de
 
 class CudaEvent final : public Event {
  public:
-  explicit CudaEvent(Device device) {
+  CudaEvent(Device device, unsigned flags) {
     use(device);
-    check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "an event");
+    check_cuda(cudaEventCreateWithFlags(&event_, flags), "an event");
   }
   ~CudaEvent() override { cudaEventDestroy(event_); }
   cudaEvent_t get() const { return event_; }
@@ -200,7 +200,17 @@ class CudaAccelerator final : public Accelerator {
     return std::make_unique<CudaQueue>(device);
   }
   std::unique_ptr<Event> event(Device device) override {
-    return std::make_unique<CudaEvent>(device);
+    return std::make_unique<CudaEvent>(device, cudaEventDisableTiming);
+  }
+  std::unique_ptr<Event> timed_event(Device device) override {
+    return std::make_unique<CudaEvent>(device, cudaEventDefault);
+  }
+  double seconds_between(Event& from, Event& to) override {
+    float milliseconds = 0;
+    check_cuda(cudaEventElapsedTime(&milliseconds, dynamic_cast<CudaEvent&>(from).get(),
+                                    dynamic_cast<CudaEvent&>(to).get()),
+               "timing");
+    return static_cast<double>(milliseconds) / 1e3;
   }
   std::unique_ptr<Recording> record(Queue& root, const std::function<void()>& work) override {
     return std::make_unique<CudaRecording>(dynamic_cast<CudaQueue&>(root), work);

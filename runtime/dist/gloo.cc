@@ -20,6 +20,7 @@
 #include "lockstep/processes.h"
 #include "runtime/dist/sha256.h"
 #include "runtime/dist/store_token.h"
+#include "runtime/nanoseconds.h"
 
 namespace lockstep {
 namespace {
@@ -99,18 +100,26 @@ class GlooStore final : public gloo::rendezvous::Store {
   std::size_t addresses_ = 0;
 };
 
+// The place of the times of messages; null: they are not recorded.
+struct MessageRecord {
+  std::vector<MessageSpan>* into = nullptr;
+};
+
 class GlooTransfer final : public Transfer, Watch::Interruptible {
  public:
-  GlooTransfer(gloo::Context& context, Watch& watch, int peer, uint64_t slot, bool sends,
-               std::string what)
+  GlooTransfer(gloo::Context& context, Watch& watch, const MessageRecord& record, int peer,
+               uint64_t slot, bool sends, std::string what)
       : context_(context),
         watch_(watch),
+        record_(record),
         peer_(peer),
         slot_(slot),
         sends_(sends),
         what_(std::move(what)) {}
 
   void start(void* data, std::size_t bytes) override {
+    starts_ = record_.into ? nanoseconds_now() : 0;
+    ++turn_;
     if (!buffer_ || buffer_->ptr != data || buffer_->size != bytes)
       buffer_ = context_.createUnboundBuffer(data, bytes);
     attempt([&] {
@@ -123,10 +132,16 @@ class GlooTransfer final : public Transfer, Watch::Interruptible {
   }
 
   void wait() override {
-    Watch::Waiting waiting(watch_, what_, peer_, *this);
-    attempt([&] {
-      return sends_ ? buffer_->waitSend(nullptr, kNever) : buffer_->waitRecv(nullptr, kNever);
-    });
+    const int64_t waits = starts_ != 0 ? nanoseconds_now() : 0;
+    {
+      Watch::Waiting waiting(watch_, what_, peer_, *this);
+      attempt([&] {
+        return sends_ ? buffer_->waitSend(nullptr, kNever) : buffer_->waitRecv(nullptr, kNever);
+      });
+    }
+    if (starts_ != 0 && record_.into)
+      record_.into->push_back(
+          {peer_, slot_, turn_, sends_, buffer_->size, starts_, waits, nanoseconds_now()});
   }
 
  private:
@@ -148,6 +163,9 @@ class GlooTransfer final : public Transfer, Watch::Interruptible {
 
   gloo::Context& context_;
   Watch& watch_;
+  const MessageRecord& record_;
+  int64_t starts_ = 0;  // nanoseconds_now() of a message that is recorded; 0: none is
+  uint64_t turn_ = 0;   // of the last message
   const int peer_;
   const uint64_t slot_;
   const bool sends_;
@@ -198,6 +216,7 @@ class GlooComm final : public Comm {
       std::this_thread::sleep_for(kPause);
     }
   }
+  void record_messages(std::vector<MessageSpan>* into) override { record_.into = into; }
   Store& store() override { return *store_; }
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
@@ -270,7 +289,8 @@ class GlooComm final : public Comm {
   Transfer& transfer(int peer, uint64_t number, bool sends, const std::string& what) {
     auto& known = transfers_[{peer, number, sends}];
     if (!known)
-      known = std::make_unique<GlooTransfer>(*context_, *watch_, peer, number, sends, what);
+      known =
+          std::make_unique<GlooTransfer>(*context_, *watch_, record_, peer, number, sends, what);
     return *known;
   }
 
@@ -278,6 +298,7 @@ class GlooComm final : public Comm {
   int rank_, size_, size_here_ = 0;
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::unique_ptr<Watch> watch_;
+  MessageRecord record_;
   std::map<std::tuple<int, uint64_t, bool>, std::unique_ptr<GlooTransfer>> transfers_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ class Store {
   // Sets the value if the key is new; true if this call set it.
   virtual bool add(const std::string& key, const std::string& value) = 0;
   virtual std::optional<std::string> get(const std::string& key) = 0;
+  // The time at the process that keeps the store, in nanoseconds_now(); nothing if no process keeps
+  // the store.
+  virtual std::optional<int64_t> now() { return std::nullopt; }
   // From now on, this connection represents the rank: if it breaks, `gone_key` is set for all.
   virtual void stand_for(int rank) { static_cast<void>(rank); }
   // Leaves after a successful run, or after a run that has reported its error.

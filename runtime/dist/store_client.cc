@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <mutex>
 #include <thread>
 
@@ -41,6 +42,14 @@ class Asker final : public Store {
   }
   std::optional<std::string> get(const std::string& key) override {
     return ask(Operation::get, key, "");
+  }
+  std::optional<int64_t> now() override {
+    const std::string text = ask(Operation::now, "", "").value_or("");
+    int64_t time = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
+    check(error == std::errc() && end == text.data() + text.size(), "rank 0 sent '",
+          printable(text), "' as the time");
+    return time;
   }
   void stand_for(int rank) override { ask(Operation::stand_for, std::to_string(rank), ""); }
   void leave() override { ask(Operation::leave, "", ""); }

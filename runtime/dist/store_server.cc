@@ -18,6 +18,7 @@
 #include "runtime/dist/store.h"
 #include "runtime/dist/store_token.h"
 #include "runtime/dist/store_wire.h"
+#include "runtime/nanoseconds.h"
 
 namespace lockstep {
 namespace {
@@ -83,6 +84,7 @@ class Keeper final : public Store {
     return texts_.add(key, value);
   }
   std::optional<std::string> get(const std::string& key) override { return texts_.get(key); }
+  std::optional<int64_t> now() override { return nanoseconds_now(); }
   // Waits, since others may still read the reason that the run ended, or the rank they wait for.
   void leave() override {
     for (const auto end = Clock::now() + patience_ + kFindingOut;
@@ -264,6 +266,8 @@ class Keeper final : public Store {
       case Operation::leave:
         client.rank = -1;
         return "";
+      case Operation::now:
+        return std::to_string(nanoseconds_now());
     }
     fail("the store has no operation ", static_cast<int>(operation));
   }

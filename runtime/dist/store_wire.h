@@ -16,7 +16,7 @@
 
 namespace lockstep::store_wire {
 
-enum class Operation : char { set, add, get, stand_for, leave };
+enum class Operation : char { set, add, get, stand_for, leave, now };
 enum class Found : char { nothing, it, refusal };
 
 // Limits of a store's contents, and so of the bytes that one message can make it buffer.

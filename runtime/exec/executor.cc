@@ -40,7 +40,8 @@ std::unique_ptr<Executor> make_executor(Plan plan, States& state, Workers& worke
 }
 
 Executor::Executor(Plan plan, States& state, std::shared_ptr<ArenaPool> arenas)
-    : plan_(std::move(plan)),
+    : held_(std::make_shared<Plan>(std::move(plan))),
+      plan_(*held_),
       state_(state),
       arenas_(std::move(arenas)),
       writes_(states_in(plan_, plan_.steps, &PlanStep::out)),

@@ -16,6 +16,7 @@
 #include "runtime/exec/arena_pool.h"
 #include "runtime/exec/bound_plan.h"
 #include "runtime/exec/intended_infinities.h"
+#include "runtime/exec/run_spans.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"
 #include "runtime/plan/plan.h"
@@ -27,6 +28,12 @@ class Executor {
   virtual ~Executor() = default;
 
   const Plan& plan() const { return plan_; }
+
+  // Sets the place for the times of the next run; null: they are not recorded.
+  void record(RunSpans* spans) { spans_ = spans; }
+  // Plans whose kernels run in the calling thread: the seconds of the last run in which the busiest
+  // replica waited for other workers. Otherwise 0.
+  virtual double waited() const { return 0; }
 
   // `feeds`: in the order of Plan::feeds. Rethrows kernels' exceptions.
   virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
@@ -62,11 +69,14 @@ class Executor {
   // are not checked.
   NotFinite not_finite_in(int step, std::span<const Tensor> made);
 
-  Plan plan_;
+  // Traces may outlive the executor, but not the session's devices.
+  const std::shared_ptr<Plan> held_;
+  Plan& plan_;
   States& state_;
   const std::shared_ptr<ArenaPool> arenas_;
   BoundPlan bound_;
   IntendedInfinities intended_infinities_;
+  RunSpans* spans_ = nullptr;  // of the run that begins next, or is under way
 
  private:
   int bound_to_ = 0;               // ArenaPool::moves at the last bind()

@@ -16,6 +16,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/exec/states.h"
 #include "runtime/memory.h"
+#include "runtime/nanoseconds.h"
 #include "runtime/plan/plan.h"
 #include "runtime/threads/parallel.h"
 
@@ -108,6 +109,7 @@ void QueueExecutor::read_arena(int worker, std::size_t from, std::span<std::byte
 }
 
 void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  if (spans_) begin_spans();
   const auto began = Clock::now();
   check_feeds(feeds);
   if (bind()) recording_.reset();  // the recording contains addresses
@@ -125,10 +127,11 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   try {
     if (stale) refresh();
     large_feeds_->place(bound_, [this](int worker) -> Queue& { return queue(worker); });
-    // The first run is not recorded: some kernels choose their algorithm on the device.
+    // The first run is not recorded: some kernels choose their algorithm on the device. A recording
+    // has no events that note times.
     if (options.not_finite || options.times) {
       enqueue(&options);
-    } else if (runs_ == 0 || !not_recorded_.empty()) {
+    } else if (runs_ == 0 || !not_recorded_.empty() || spans_) {
       enqueue(nullptr);
     } else {
       if (!recording_) record();
@@ -144,6 +147,18 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   }
   end_run();
   ++runs_;
+  if (!spans_) return;
+  times_->read(*spans_);
+  spans_->ends = nanoseconds_now();
+}
+
+void QueueExecutor::begin_spans() {
+  if (!times_) times_ = std::make_unique<DeviceTimes>(plan_, accelerator_);
+  times_->set_clocks([this](int worker) -> Queue& { return queue(worker); });
+  spans_->plan = held_;
+  spans_->steps.assign(plan_.steps.size(), {});
+  spans_->is_unrecorded = not_recorded_.empty();
+  spans_->begins = nanoseconds_now();
 }
 
 void QueueExecutor::feed_ahead(std::span<const Tensor> feeds) {
@@ -256,10 +271,16 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
                       line.queue.get(), reinterpret_cast<const RunContext*>(line.context.get()),
                       &faults_[number]};
   };
-  for (int number = first; number < end; ++number) plan_.steps[number].kernel->run(args(number));
+  for (int number = first; number < end; ++number) {
+    if (spans_) times_->begin(number, queue(plan_.steps[number].worker));
+    plan_.steps[number].kernel->run(args(number));
+  }
   if (parts > 1)
     for (int number = first; number < end; ++number)
       plan_.steps[number].kernel->conclude(args(number));
+  if (spans_)
+    for (int number = first; number < end; ++number)
+      times_->end(number, queue(plan_.steps[number].worker));
   for (int number = first; number < end; ++number)
     if (events_[number]) queue(plan_.steps[number].worker).record(*events_[number]);
   if (step_by_step) {

@@ -9,6 +9,7 @@
 #include "lockstep/processes.h"
 #include "lockstep/session_options.h"
 #include "runtime/accelerator.h"
+#include "runtime/exec/device_times.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/large_feeds.h"
 #include "runtime/exec/states.h"
@@ -47,6 +48,7 @@ class QueueExecutor final : public Executor {
   Queue& queue(int worker) { return *lines_[worker].queue; }
   int threads() const { return plan_.threads * static_cast<int>(plan_.workers.size()); }
 
+  void begin_spans();
   void refresh();
   void enqueue(const RunOptions* step_by_step);
   void enqueue_feeds();
@@ -73,6 +75,7 @@ class QueueExecutor final : public Executor {
   RunContext* context_ = nullptr;
   std::unique_ptr<Recording> recording_;
   std::string not_recorded_;
+  std::unique_ptr<DeviceTimes> times_;  // null before the first run whose times are recorded
   int runs_ = 0;
   // By worker; the first is the root. Declared last, so that queues end before the memory they use.
   std::vector<Line> lines_;

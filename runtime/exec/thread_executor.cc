@@ -2,21 +2,21 @@
 #include "runtime/exec/thread_executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 #include "lockstep/error.h"
 #include "lockstep/session_options.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"
+#include "runtime/nanoseconds.h"
 #include "runtime/plan/plan.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int kSpins = 200;  // before a waiting worker sleeps
-using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -27,6 +27,11 @@ ThreadExecutor::ThreadExecutor(Plan plan, States& state, Workers& workers,
       progress_(plan_.workers.size()) {}
 
 void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  if (spans_) {
+    spans_->plan = held_;
+    spans_->steps.assign(plan_.steps.size(), {});
+    spans_->begins = nanoseconds_now();
+  }
   check_feeds(feeds);
   bind();
   for (std::size_t i = 0; i < feeds.size(); ++i)
@@ -51,6 +56,18 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
                this);
   if (failure_) std::rethrow_exception(failure_);
   end_run();
+  const int64_t ends = nanoseconds_now();
+  sum_up_waits(ends);
+  if (spans_) spans_->ends = ends;
+}
+
+// A worker that has finished early waits for the others, too.
+void ThreadExecutor::sum_up_waits(int64_t ends) {
+  int64_t least = INT64_MAX;
+  for (std::size_t i = 0; i < progress_.size(); ++i)
+    if (!plan_.workers[i].communicates() && !plan_.workers[i].steps.empty())
+      least = std::min(least, progress_[i].blocked + ends - progress_[i].ends);
+  waited_ = least == INT64_MAX ? 0 : static_cast<double>(least) * 1e-9;
 }
 
 // The main loop. A worker continues until it is past the earliest failure, so that the error thrown
@@ -62,19 +79,24 @@ void ThreadExecutor::work(int worker) {
   const std::span<const BoundStep> steps = bound_.run.steps;
   const RunContext context = options_.context;
   double* const times = options_.times ? options_.times->data() : nullptr;
+  StepSpan* const spans = spans_ ? spans_->steps.data() : nullptr;
   const bool alone = progress_.size() == 1, looks = options_.not_finite != nullptr;
+  const bool timed = times || spans;
+  int64_t blocked = 0, turned = spans ? nanoseconds_now() : 0;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const int number = mine[i], next = mine[std::min(i + 1, mine.size() - 1)];
     const BoundStep& step = steps[number];
-    for (const Wait& wait : step.waits) wait_for(wait);
+    for (const Wait& wait : step.waits) blocked += wait_for(wait);
     if (!alone && number > first_failure_.load(std::memory_order_acquire)) break;
     try {
-      const auto start = times ? Clock::now() : Clock::time_point();
+      const int64_t begins = timed ? nanoseconds_now() : 0;
       step.kernel->run({step.in, step.out, step.workspace, context});
       __builtin_prefetch(&steps[next]);
-      if (times) {
-        __builtin_prefetch(&times[number], 1);
-        times[number] += std::chrono::duration<double>(Clock::now() - start).count();
+      if (times) __builtin_prefetch(&times[number], 1);
+      if (timed) {
+        const int64_t ends = nanoseconds_now();
+        if (times) times[number] += static_cast<double>(ends - begins) * 1e-9;
+        if (spans) spans[number] = {std::exchange(turned, ends), begins, ends};
       }
       if (looks) look_at(number);
     } catch (...) {
@@ -83,6 +105,8 @@ void ThreadExecutor::work(int worker) {
     }
     if (!alone) advance(worker, static_cast<int>(i) + 1);
   }
+  progress_[worker].blocked = blocked;
+  progress_[worker].ends = nanoseconds_now();
   advance(worker, INT_MAX);  // releases all workers that wait for this one
 }
 
@@ -101,15 +125,19 @@ void ThreadExecutor::refresh(int worker) {
   }
 }
 
-void ThreadExecutor::wait_for(const Wait& wait) {
+// Returns the duration of the wait, in nanoseconds. A wait that is over costs no look at the clock.
+int64_t ThreadExecutor::wait_for(const Wait& wait) {
   std::atomic<int>& done = progress_[wait.worker].done;
+  if (done.load(std::memory_order_acquire) > wait.step) return 0;
+  const int64_t since = nanoseconds_now();
   for (int spin = 0; spin < kSpins; ++spin) {
-    if (done.load(std::memory_order_acquire) > wait.step) return;
+    if (done.load(std::memory_order_acquire) > wait.step) return nanoseconds_now() - since;
     __builtin_ia32_pause();
   }
   for (int seen = done.load(std::memory_order_acquire); seen <= wait.step;
        seen = done.load(std::memory_order_acquire))
     done.wait(seen, std::memory_order_acquire);
+  return nanoseconds_now() - since;
 }
 
 void ThreadExecutor::advance(int worker, int done) {

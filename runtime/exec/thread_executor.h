@@ -22,10 +22,14 @@ class ThreadExecutor final : public Executor {
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return bound_.fetches; }
+  double waited() const override { return waited_; }
 
  private:
+  // Times in nanoseconds_now(), written by the worker.
   struct alignas(64) Progress {
     std::atomic<int> done{0};
+    int64_t blocked = 0;  // time spent in waits for other workers
+    int64_t ends = 0;     // end of the worker's last step
   };
 
   void* literal(int literal, int) override { return plan_.literals[literal].bytes().data(); }
@@ -34,7 +38,8 @@ class ThreadExecutor final : public Executor {
   }
   void work(int worker);
   void refresh(int worker);
-  void wait_for(const Wait& wait);
+  int64_t wait_for(const Wait& wait);
+  void sum_up_waits(int64_t ends);
   void advance(int worker, int done);
   void look_at(int step);
   void note_failure(int step, std::exception_ptr error);
@@ -46,6 +51,7 @@ class ThreadExecutor final : public Executor {
   std::atomic<int> first_failure_{0};  // step number
   std::exception_ptr failure_;
   std::atomic<int> first_not_finite_{0};
+  double waited_ = 0;
 };
 
 }  // namespace lockstep

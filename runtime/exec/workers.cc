@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "lockstep/error.h"
+#include "runtime/threads/float_mode.h"
 #include "runtime/threads/team.h"
 #include "runtime/threads/thread_check.h"
 #include "runtime/threads/thread_limit.h"
@@ -54,6 +55,7 @@ void Workers::run(Job job, void* context) {
 
 void Workers::do_job(int worker) {
   const ThreadLimit limit(threads_);
+  const FlushSubnormals flush;
   Team& team = Team::of_this_thread();
   Team::WaitPolicy policy = contention_.wait_policy_of(worker);
   // The OpenMP library's threads spin beside the team's, and would inherit this thread's core.

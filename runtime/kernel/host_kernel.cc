@@ -12,8 +12,8 @@ namespace {
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(std::unique_ptr<Kernel> kernel, Accelerator& accelerator)
-      : kernel_(std::move(kernel)), accelerator_(accelerator) {}
+  HostKernel(std::unique_ptr<Kernel> kernel, Accelerator& accelerator, std::size_t tensor_bytes)
+      : kernel_(std::move(kernel)), accelerator_(accelerator), tensor_bytes_(tensor_bytes) {}
 
   void run(const KernelArgs& args) override {
     if (!workspace_) prepare(args);
@@ -34,6 +34,8 @@ class HostKernel final : public Kernel {
     return how.empty() ? "on the host" : how + ", on the host";
   }
 
+  std::size_t scratch_bytes() const override { return kernel_->workspace_bytes() + tensor_bytes_; }
+
  private:
   void prepare(const KernelArgs& args) {
     workspace_ = allocate(kernel_->workspace_bytes());
@@ -48,15 +50,24 @@ class HostKernel final : public Kernel {
 
   std::unique_ptr<Kernel> kernel_;
   Accelerator& accelerator_;
+  std::size_t tensor_bytes_;  // of the copies of all operands and results
   Memory workspace_;
   std::vector<Memory> memory_;
   std::vector<Tensor> in_, out_;
 };
 
+std::size_t bytes_of(const KernelRequest& request) {
+  std::size_t bytes = 0;
+  for (const auto* descs : {&request.in, &request.out})
+    for (const TensorDesc& desc : *descs)
+      if (desc.present()) bytes += desc.bytes();
+  return bytes;
+}
+
 Candidate on_host(Candidate candidate, Accelerator& accelerator) {
   return {candidate.name + " on the host", std::move(candidate.refuses),
           [prepare = std::move(candidate.prepare), &accelerator](const KernelRequest& request) {
-            return std::make_unique<HostKernel>(prepare(request), accelerator);
+            return std::make_unique<HostKernel>(prepare(request), accelerator, bytes_of(request));
           }};
 }
 

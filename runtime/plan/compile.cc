@@ -5,6 +5,7 @@
 #include <future>
 #include <unordered_map>
 
+#include "graph/flops.h"
 #include "graph/placement.h"
 #include "graph/step_fetches.h"
 #include "runtime/plan/aliases.h"
@@ -181,6 +182,8 @@ class PlanSteps {
     step.worker = worker;
     step.part = static_cast<int>(part);
     step.parts = static_cast<int>(replicas.size());
+    if (const auto flops = flops_of(node))
+      step.flops = {flops->products / step.parts, flops->others / step.parts};
     for (Value input : node.inputs()) step.in.push_back(input.id);
     for (Value output : node.outputs()) step.out.push_back(output.id);
     Worker& runs = plan_.workers[worker];
@@ -261,7 +264,7 @@ Plan compile_here(const CompileRequest& request) {
   // 8. state in place, views, operands overwritten
   find_aliases(plan, {ops_of(step.graph), updates, step.fixed.nodes, request.options.alias});
   lay_out_arenas(plan, here);  // 9. lifetimes, then offsets in one arena per worker
-  if (in_host_memory(request)) check_arenas(plan);
+  if (request.limits_memory && in_host_memory(request)) check_arenas(plan);
   plan_waits(plan);  // 10. waits for other workers
   plan.cache_identity = cache_identity(plan, step.graph);
   return plan;

@@ -31,6 +31,9 @@ struct CompileRequest {
   std::vector<Layout> state_layouts = {};  // of each state's memory; empty: all are row-major
   // true: the plan may choose other layouts of states, which Plan::state_descs has.
   bool chooses_state_layouts = false;
+  // false: the plan is only looked at, so all its values together may need more memory than is
+  // free. No single value may.
+  bool limits_memory = true;
   // Values that replicas in host memory may share (Plan::shared).
   InCommon common = {};
 };

@@ -2,6 +2,7 @@
 #include "runtime/plan/fold.h"
 
 #include "graph/tensor_bytes.h"
+#include "runtime/threads/float_mode.h"
 
 namespace lockstep {
 namespace {
@@ -27,6 +28,7 @@ std::vector<Literal> run_node(const KernelTable& table, const Node& node,
   for (const Literal& result : results) out.push_back(view_of(result));
   auto kernel = table.choose(request).kernel;
   std::vector<std::byte> workspace(kernel->workspace_bytes());
+  const FlushSubnormals flush;  // as in a step
   kernel->run({in, out, workspace.data(), RunContext{}});
   return results;
 }

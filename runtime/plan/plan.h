@@ -10,6 +10,7 @@
 #include "lockstep/attributes.h"
 #include "lockstep/device.h"
 #include "lockstep/kernel.h"
+#include "lockstep/op.h"
 #include "lockstep/tensor.h"
 
 namespace lockstep {
@@ -56,6 +57,7 @@ struct PlanStep {
   std::unique_ptr<Kernel> kernel;
   std::string candidate;         // name of the candidate that made the kernel
   std::vector<Refused> refused;  // candidates before it in the table
+  Flops flops;                   // of this part of the node
   std::vector<int> in;           // slots; -1: omitted
   std::vector<int> out;
   int workspace = -1;  // block

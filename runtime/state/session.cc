@@ -12,6 +12,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/states.h"
 #include "runtime/finite.h"
+#include "runtime/nanoseconds.h"
 #include "runtime/plan/compile.h"
 #include "runtime/plan/plan.h"
 #include "runtime/state/accelerators.h"
@@ -51,6 +52,21 @@ void check_same_states(const TrainingModel& model, const TrainingModel& held) {
     check(here[i] == there[i], "'", names[i], "' is ", here[i],
           " in the model of another image size, but ", there[i], " in the session");
 }
+
+// While it lives, the times of messages are recorded; without a `comm` there are none.
+class MessagesOfRun {
+ public:
+  MessagesOfRun(Comm* comm, RunSpans* spans) : comm_(comm) {
+    if (comm_) comm_->record_messages(&spans->messages);
+  }
+  ~MessagesOfRun() {
+    if (comm_) comm_->record_messages(nullptr);
+  }
+  MessagesOfRun(const MessagesOfRun&) = delete;
+
+ private:
+  Comm* comm_;
+};
 
 // Returns the devices, in the order of TrainingModel::state_values().
 std::vector<Device> devices_of_states(const TrainingModel& model,
@@ -106,9 +122,24 @@ std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOpt
   if (comm) comm->at_step(options.context.step);
   check(m.session.states.has_values() || m.spec.is_initial, m.spec.graph.name(),
         ": the state has no values yet; call initialise() or load() first");
-  chosen.run(feeds, options);
+  m.run(chosen, feeds, options);
   if (options.blame_feeds && !options.meanwhile) m.check_losses(feeds, chosen);
   return chosen.fetches();
+}
+
+void Program::Members::run(Executor& executor, std::span<const Tensor> feeds,
+                           const RunOptions& options) {
+  RunSpans* const spans = session.recorder ? session.recorder->begin_run() : nullptr;
+  const MessagesOfRun messages(spans ? session.options.comm : nullptr, spans);
+  if (spans) {
+    spans->model = &spec.model;
+    spans->step = options.context.step;
+  }
+  executor.record(spans);
+  const int64_t begins = nanoseconds_now();
+  executor.run(feeds, options);
+  session.totals.seconds += static_cast<double>(nanoseconds_now() - begins) * 1e-9;
+  session.totals.waited += executor.waited();
 }
 
 void Program::Members::check_losses(std::span<const Tensor> feeds, const Executor& executor) const {

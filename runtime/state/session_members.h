@@ -12,6 +12,7 @@
 #include "lockstep/session_options.h"
 #include "runtime/accelerator.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/run_spans.h"
 #include "runtime/exec/states.h"
 #include "runtime/exec/workers.h"
 #include "runtime/plan/plan.h"
@@ -32,6 +33,7 @@ struct ProgramSpec {
 struct Program::Members {
   Members(Session::Members& session, ProgramSpec spec, std::shared_ptr<ArenaPool> arenas);
 
+  void run(Executor& executor, std::span<const Tensor> feeds, const RunOptions& options);
   // The executor for feeds of these shapes, made on first use.
   Executor& executor(std::span<const Tensor> feeds);
   Executor* known_executor(std::span<const Tensor> feeds);  // null: none was made for these shapes
@@ -48,6 +50,12 @@ struct Program::Members {
   std::shared_ptr<ArenaPool> arenas;
   std::vector<std::unique_ptr<Executor>> cache;  // most recently used first
   int moves = 0;                                 // States::moves() when the executors were made
+};
+
+// The runs of all programs of a session so far.
+struct RunTotals {
+  double seconds = 0;
+  double waited = 0;  // Executor::waited()
 };
 
 struct Session::Members {
@@ -69,6 +77,8 @@ struct Session::Members {
   Workers workers;
   States states;
   Sharing sharing;
+  RunRecorder* recorder = nullptr;  // null: the times of runs are not recorded
+  RunTotals totals;
   std::unique_ptr<Program> init;
   std::unique_ptr<Program> step;
   std::unique_ptr<Program> inference;

@@ -228,6 +228,7 @@ void Team::take_part(int me) {
     while (take(me, from, place.share)) {
       const Round round = this_round_;
       place.shares = round.shares;
+      round.floats.set();
       round.work(round.data, place.share, round.shares);
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
     }
@@ -237,7 +238,7 @@ void Team::take_part(int me) {
 
 void Team::run(int shares, int threads, Work work, void* data) {
   threads = std::clamp(std::min(shares, threads), 1, this->threads());
-  this_round_ = {work, data, shares};
+  this_round_ = {work, data, shares, FloatMode::of_this_thread()};
   left_.store(shares, std::memory_order_relaxed);
   size_.store(threads, std::memory_order_relaxed);
   ++rounds_;

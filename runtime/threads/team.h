@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/threads/float_mode.h"
+
 namespace lockstep {
 
 class Team {
@@ -75,6 +77,8 @@ class Team {
     Work work;
     void* data;
     int shares;
+    FloatMode floats = FloatMode::of_this_thread();  // of the owner, so that no bit depends on the
+                                                     // thread that runs a share
   };
   Round this_round_{};
   std::atomic<bool> ended_{false};
