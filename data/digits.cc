@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "data/streams.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
@@ -12,8 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr int kSide = 28;
-constexpr uint64_t kTrainStream = uint64_t{2} << 40;
-constexpr uint64_t kHeldOutStream = uint64_t{3} << 40;
 
 struct Point {
   double x, y;
@@ -109,7 +108,7 @@ DigitImages::DigitImages(const DatasetOptions& options) : Dataset(digits_prepara
   check(options.size > 0, "the data set has ", options.size, " images, should have at least 1");
   pixels_.resize(options.size * kSide * kSide);
   labels_.resize(options.size);
-  const uint64_t stream = options.held_out ? kHeldOutStream : kTrainStream;
+  const uint64_t stream = options.held_out ? streams::kHeldOutDigits : streams::kDigits;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     PhiloxSequence random(options.seed, stream + i);
     labels_[i] = static_cast<uint8_t>(random.below(10));

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "data/masked_images.h"
+#include "data/streams.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kShapes = uint64_t{11} << 40, kHeldOutShapes = uint64_t{12} << 40;
 constexpr int64_t kMostShapes = 4;
 
 struct DrawnShape {
@@ -44,7 +44,7 @@ class DrawnShapes final : public MaskedImages {
 
   // Colours do not tell the classes, so that a network has to see the shapes.
   void read(int64_t index, uint64_t, float* image, int64_t* mask) const override {
-    const auto stream = options_.held_out ? kHeldOutShapes : kShapes;
+    const auto stream = options_.held_out ? streams::kHeldOutShapes : streams::kShapes;
     PhiloxSequence random(options_.seed, stream + static_cast<uint64_t>(index));
     const int64_t side = options_.image_size, pixels = side * side;
     std::array<float, 3> ground;

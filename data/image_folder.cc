@@ -6,14 +6,13 @@
 
 #include "data/formats/formats.h"
 #include "data/long_digest.h"
+#include "data/streams.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr uint64_t kAugment = uint64_t{1} << 62;
 
 // The names of classes, which are the folders of train/, also for images of val/.
 std::vector<std::string> classes_in(const fs::path& train) {
@@ -29,12 +28,7 @@ std::vector<std::string> classes_in(const fs::path& train) {
 }  // namespace
 
 Preparation image_folder_preparation(const DatasetOptions& options) {
-  return {3,
-          options.image_size,
-          options.image_size,
-          options.resize,
-          {0.485F, 0.456F, 0.406F},  // mean and deviation of ImageNet
-          {0.229F, 0.224F, 0.225F}};
+  return image_net_preparation(options.image_size, options.resize);
 }
 
 ImageFolder::ImageFolder(const DatasetOptions& options)
@@ -104,7 +98,7 @@ void ImageFolder::read_as(int64_t index, uint64_t draw, T* image, int64_t* label
   if (options_.held_out) {
     prepare(picture, preparation(), image);
   } else {
-    PhiloxSequence random(options_.seed, kAugment | draw);
+    PhiloxSequence random(options_.seed, streams::kCrops | draw);
     const Region region = random_region(picture.height, picture.width, options_.scale, random);
     const bool mirror = options_.flip && random.below(2) == 1;
     prepare(picture, preparation(), region, mirror, image);

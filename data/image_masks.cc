@@ -9,25 +9,19 @@
 #include "data/long_digest.h"
 #include "data/masked_images.h"
 #include "data/picture_folder.h"
+#include "data/streams.h"
 #include "graph/file.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kMaskAugment = uint64_t{1} << 62;
-
 struct MaskedFile {
   std::string image, mask;
 };
 
 Preparation preparation_of_masked(const MaskedImageOptions& options) {
-  return {3,
-          options.image_size,
-          options.image_size,
-          options.resize,
-          {0.485F, 0.456F, 0.406F},  // mean and deviation of ImageNet
-          {0.229F, 0.224F, 0.225F}};
+  return image_net_preparation(options.image_size, options.resize);
 }
 
 // The folder of the pictures; held-out ones are in val/ or in test/.
@@ -82,20 +76,27 @@ class ImageMasks final : public MaskedImages {
 
   void read(int64_t index, uint64_t draw, float* image, int64_t* mask) const override {
     const MaskedFile& file = files_[index];
-    const Image picture = read_image(file.image);
+    const auto [picture, orientation] = read_stored_image(file.image);
+    check(
+        orientation == 1, file.image, ": EXIF turns the picture (orientation ", orientation,
+        "), but not its mask; store the pixels upright (mogrify -auto-orient), or remove the tag");
     const PngValues values = decode_png_values({file.mask, read_file(file.mask)});
     check(picture.height == values.height && picture.width == values.width, file.mask,
-          ": the mask has ", values.height, " x ", values.width, " pixels, but its picture has ",
-          picture.height, " x ", picture.width);
+          ": the mask has ", values.width, " x ", values.height, " pixels, but its picture has ",
+          picture.width, " x ", picture.height, " (width x height)");
     Region region = central_region(picture, preparation());
     bool mirror = false;
     if (!options_.held_out) {
-      PhiloxSequence random(options_.seed, kMaskAugment | draw);
+      PhiloxSequence random(options_.seed, streams::kCrops | draw);
       region = random_region(picture.height, picture.width, options_.scale, random);
       mirror = options_.flip && random.below(2) == 1;
     }
     prepare(picture, preparation(), region, mirror, image);
     resample_mask(values, region, mirror, file.mask, mask);
+  }
+
+  std::string name_of(int64_t index) const override {
+    return std::filesystem::path(files_[index].image).filename().string();
   }
 
   // Digests names and sizes of the files, not their pixels.

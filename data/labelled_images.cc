@@ -2,42 +2,18 @@
 #include "data/labelled_images.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "data/batch_rows.h"
 #include "data/mixed_pictures.h"
 #include "graph/limits.h"
 #include "lockstep/error.h"
-#include "lockstep/random.h"
 
 namespace lockstep {
-namespace {
-
-constexpr uint64_t kShuffleStream = uint64_t{1} << 40;  // above the streams of parameters
-
-}  // namespace
-
-int64_t EpochOrder::at(int64_t position) const {
-  const int64_t number = position / size_;
-  const std::lock_guard lock(mutex_);
-  Epoch& epoch = epochs_[number % 2];
-  if (number != epoch.number) {
-    std::vector<int32_t>& order = epoch.order;
-    order.resize(size_);
-    std::iota(order.begin(), order.end(), 0);
-    shuffle(order, seed_, kShuffleStream + static_cast<uint64_t>(number));
-    epoch.number = number;
-  }
-  return epoch.order[position % size_];
-}
 
 LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptions& options)
-    : dataset_(dataset), options_(options), order_(dataset.size(), options.seed) {
-  check(options.batch > 0, "the batch has ", options.batch, " images, should have at least 1");
-  if (options_.count < 0) options_.count = options.batch - options.first;
-  check(options_.count > 0 && options_.first + options_.count <= options.batch, "images ",
-        options_.first, " to ", options_.first + options_.count, " are not within a batch of ",
-        options.batch);
+    : dataset_(dataset), options_(options), order_(dataset.size(), options.seed, options.shuffle) {
+  options_.count = rows_in_batch(options.batch, options.first, options.count, "images");
   check(dataset.size() > 0, "the data set is empty");
   forms_ = {{{options_.images,
               {options_.bytes ? DType::uint8 : DType::float32,
@@ -48,9 +24,7 @@ LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptio
   forms_[0].push_back({options_.second_share, {DType::float32, {options_.count}}});
 }
 
-int64_t LabelledImages::index_at(int64_t position) const {
-  return options_.shuffle ? order_.at(position) : position % dataset_.size();
-}
+int64_t LabelledImages::index_at(int64_t position) const { return order_.at(position); }
 
 LabelledImages::Row LabelledImages::row_of(int64_t item, std::span<const Tensor> tensors) const {
   const std::size_t bytes = dataset_.image_values() * size_of(tensors[0].desc.dtype);

@@ -2,36 +2,16 @@
 // Minibatches for a classifier: shuffled images of a data set, with labels.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/epoch_order.h"
 #include "data/skipped_pictures.h"
 #include "lockstep/loader.h"
 
 namespace lockstep {
-
-// The order of examples. Each epoch is a permutation that depends on (seed, epoch) alone, so any
-// step can be reached directly.
-class EpochOrder {
- public:
-  EpochOrder(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
-  // `position` counts examples from the start of training. Thread-safe.
-  int64_t at(int64_t position) const;
-
- private:
-  struct Epoch {
-    int64_t number = -1;
-    std::vector<int32_t> order;
-  };
-  int64_t size_;
-  uint64_t seed_;
-  mutable std::mutex mutex_;
-  mutable std::array<Epoch, 2> epochs_;  // steps read ahead may be in the next epoch
-};
 
 struct LabelledImagesOptions {
   int64_t batch = 64;

@@ -7,8 +7,10 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "lockstep/error.h"
+#include "runtime/nanoseconds.h"
 
 namespace lockstep {
 
@@ -19,6 +21,7 @@ struct Loader::Members {
   std::span<const Tensor> get(int64_t step);
   bool is_ready(int64_t step);
   int64_t queue();
+  std::vector<ItemSpan> record(bool on);
 
  private:
   struct Slot {
@@ -28,11 +31,10 @@ struct Loader::Members {
     int64_t left = 0;  // items still to be read
     std::exception_ptr error;
   };
-  static constexpr int64_t kAhead = 3;  // minibatches: one in use, the others being read
 
   void make_slots();
   void end_threads();
-  void work();
+  void work(int thread);
   void choose_form(int64_t step, Slot& target) const;  // an exception becomes the slot's error
   void seek(int64_t step, std::unique_lock<std::mutex>& lock);
   Slot& slot(int64_t step) { return slots_[step % kAhead]; }
@@ -47,6 +49,8 @@ struct Loader::Members {
   int64_t reading_ = 0;  // threads reading an item
   bool paused_ = true;   // until the first get()
   bool stop_ = false;
+  bool records_ = false;
+  std::vector<ItemSpan> recorded_;
   std::vector<std::thread> threads_;
 };
 
@@ -56,13 +60,14 @@ Loader::~Loader() = default;
 std::span<const Tensor> Loader::get(int64_t step) { return members_->get(step); }
 bool Loader::is_ready(int64_t step) { return members_->is_ready(step); }
 int64_t Loader::queue() { return members_->queue(); }
+std::vector<ItemSpan> Loader::record(bool on) { return members_->record(on); }
 
 Loader::Members::Members(const MinibatchSource& source, int threads)
     : source_(source), slots_(kAhead) {
   check(source.items() > 0, "a minibatch has ", source.items(), " items, should have at least 1");
   make_slots();
   try {
-    for (int i = 0; i < std::max(1, threads); ++i) threads_.emplace_back([this] { work(); });
+    for (int i = 0; i < std::max(1, threads); ++i) threads_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error& error) {
     const std::size_t begun = threads_.size();
     end_threads();
@@ -128,6 +133,12 @@ int64_t Loader::Members::queue() {
   return whole;
 }
 
+std::vector<ItemSpan> Loader::Members::record(bool on) {
+  const std::lock_guard lock(mutex_);
+  records_ = on;
+  return std::exchange(recorded_, {});
+}
+
 // Waits until no thread reads, then continues from `step`.
 void Loader::Members::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = true;
@@ -153,7 +164,7 @@ void Loader::Members::choose_form(int64_t step, Slot& target) const {
   }
 }
 
-void Loader::Members::work() {
+void Loader::Members::work(int thread) {
   std::unique_lock lock(mutex_);
   while (true) {
     // The minibatch in use must not be overwritten.
@@ -171,14 +182,18 @@ void Loader::Members::work() {
     if (item == 0) choose_form(step, target);
     const std::span<const Tensor> tensors = target.tensors[target.form];
     ++reading_;
+    const bool records = records_;
     lock.unlock();
+    const int64_t begins = records ? nanoseconds_now() : 0;
     std::exception_ptr error;
     try {
       source_.read(step, item, tensors);
     } catch (...) {
       error = std::current_exception();
     }
+    const int64_t ends = records ? nanoseconds_now() : 0;
     lock.lock();
+    if (records && records_) recorded_.push_back({thread, step, item, begins, ends});
     --reading_;
     if (error && !target.error) target.error = error;
     --target.left;

@@ -38,6 +38,7 @@ class MaskedImages {
   // depends on (seed, draw) alone. Thread-safe.
   virtual void read(int64_t index, uint64_t draw, float* image, int64_t* mask) const = 0;
   virtual std::string digest() const { return ""; }  // "": no files
+  virtual std::string name_of(int64_t index) const { return std::to_string(index); }
   const Preparation& preparation() const { return preparation_; }
 
  private:
@@ -54,17 +55,30 @@ std::unique_ptr<MaskedImages> image_masks(const MaskedImageOptions& options);
 std::unique_ptr<MaskedImages> drawn_shapes(const MaskedImageOptions& options);
 inline constexpr int64_t kClassesOfShapes = 4;
 
+// A tensor of examples: pictures, float32 [3, height, width], or masks.
+struct MaskedFeed {
+  std::string name = "";
+  bool is_mask = false;
+  DType dtype = DType::int64;  // of a mask: int64, int32, uint8 or float32
+  bool channel = false;        // a mask is [1, height, width], not [height, width]
+
+  TensorDesc desc(const Preparation& preparation, int64_t count) const;
+};
+// Writes a picture and its mask as row `row` of the tensors of `feeds`.
+void write_masked(const MaskedImages& images, int64_t index, uint64_t draw, int64_t row,
+                  std::span<const MaskedFeed> feeds, std::span<const Tensor> tensors);
+
 struct MaskedBatchOptions {
   int64_t batch = 16;
   // The process's part of each batch.
   int64_t first = 0;
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
-  bool shuffle = true;                             // false: in the set's order, epoch after epoch
-  std::string images = "images", masks = "masks";  // names of the tensors
+  bool shuffle = true;  // false: in the set's order, epoch after epoch
+  std::vector<MaskedFeed> feeds = {{.name = "images"}, {.name = "masks", .is_mask = true}};
 };
 
-// Minibatches: float32 [count, 3, height, width] and int64 [count, height, width].
+// Minibatches of the feeds.
 class MaskedImageBatches final : public MinibatchSource {
  public:
   // `images` must outlive this object.

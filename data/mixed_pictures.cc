@@ -3,12 +3,11 @@
 
 #include <cmath>
 
+#include "data/streams.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
-
-constexpr uint64_t kShares = uint64_t{1} << 58;  // the stream of step 0
 
 // The logarithm of a draw from Gamma(alpha, 1), by Marsaglia and Tsang 2000. For a small alpha the
 // draw itself would often be 0.
@@ -28,7 +27,7 @@ double log_gamma_draw(double alpha, PhiloxSequence& random) {
 }  // namespace
 
 double share_of_step(double alpha, uint64_t seed, int64_t step) {
-  PhiloxSequence random(seed, kShares | static_cast<uint64_t>(step));
+  PhiloxSequence random(seed, streams::kMixedShares | static_cast<uint64_t>(step));
   const double first = log_gamma_draw(alpha, random), second = log_gamma_draw(alpha, random);
   return 1 / (1 + std::exp(second - first));
 }

@@ -20,7 +20,7 @@ struct NpyHeader {
 };
 
 // Reads the header by `next`, which fills its argument with the file's next bytes. Throws, naming
-// `path`, unless the elements are row-major and little-endian, within the file's `size`.
+// `path`, unless the elements are row-major and little-endian, and are within the file's `size`.
 NpyHeader read_npy_header(int64_t size, const std::string& path,
                           const std::function<void(std::span<std::byte>)>& next);
 

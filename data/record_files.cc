@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "data/long_digest.h"
+#include "data/streams.h"
 #include "graph/file.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
-
-constexpr uint64_t kAugmentPacked = uint64_t{1} << 62;
 
 struct Packed {
   Preparation preparation;
@@ -48,7 +47,7 @@ class PackedImages final : public Dataset {
     int64_t dx = 0, dy = 0;
     bool mirror = false;
     if (data_.shift > 0) {
-      PhiloxSequence random(seed_, kAugmentPacked | draw);
+      PhiloxSequence random(seed_, streams::kCrops | draw);
       dx = random.below(2 * data_.shift + 1) - data_.shift;
       dy = random.below(2 * data_.shift + 1) - data_.shift;
       mirror = random.below(2) == 1;

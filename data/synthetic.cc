@@ -3,17 +3,12 @@
 
 #include <cmath>
 
+#include "data/streams.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
-namespace {
-
-constexpr uint64_t kPattern = uint64_t{4} << 40;
-constexpr uint64_t kTrain = uint64_t{5} << 40;
-constexpr uint64_t kHeldOut = uint64_t{6} << 40;
-
-}  // namespace
+namespace {}  // namespace
 
 // Maps real images to the range from -1 to 1, similar to generated images.
 Preparation synthetic_preparation(const DatasetOptions& options) {
@@ -36,9 +31,10 @@ SyntheticImages::SyntheticImages(const DatasetOptions& options)
 // differs by image.
 void SyntheticImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
   *label = index % options_.classes;
-  PhiloxSequence pattern(options_.seed, kPattern + static_cast<uint64_t>(*label));
+  PhiloxSequence pattern(options_.seed, streams::kSyntheticPattern + static_cast<uint64_t>(*label));
   PhiloxSequence own(options_.seed,
-                     (options_.held_out ? kHeldOut : kTrain) + static_cast<uint64_t>(index));
+                     (options_.held_out ? streams::kHeldOutSynthetic : streams::kSynthetic) +
+                         static_cast<uint64_t>(index));
   const int64_t side = options_.image_size;
   for (int c = 0; c < 3; ++c) {
     const double angle = pattern.uniform(0, 2 * M_PI), turns = pattern.uniform(1, 6);

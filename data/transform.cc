@@ -105,6 +105,15 @@ Image picture_with(const Preparation& preparation, const Colour& colour) {
 
 }  // namespace
 
+Preparation image_net_preparation(int64_t size, int64_t resize) {
+  return {.channels = 3,
+          .height = size,
+          .width = size,
+          .resize = resize,
+          .mean = {kImageNetMean.begin(), kImageNetMean.end()},
+          .deviation = {kImageNetDeviation.begin(), kImageNetDeviation.end()}};
+}
+
 Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
                      PhiloxSequence& random) {
   const double h = static_cast<double>(height), w = static_cast<double>(width);

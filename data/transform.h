@@ -39,6 +39,12 @@ struct Preparation {
   }
 };
 
+// Means and deviations of ImageNet's pictures, for values from 0 to 1.
+inline constexpr std::array<double, 3> kImageNetMean{0.485, 0.456, 0.406},
+    kImageNetDeviation{0.229, 0.224, 0.225};
+// The preparation of a network on photographs.
+Preparation image_net_preparation(int64_t size, int64_t resize);
+
 struct Region {
   double top = 0, left = 0, height = 0, width = 0;  // in pixels of the image
 };

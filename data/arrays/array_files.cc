@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 4> kArrayExtensions = {".npy", ".npz", ".safetensors",
+constexpr std::string_view kOneTensor = ".npy";  // of the extensions
+constexpr std::array<std::string_view, 4> kArrayExtensions = {kOneTensor, ".npz", ".safetensors",
                                                               ".csv"};
 constexpr std::size_t kFewestDigits = 5;  // fewer belong to the name, as in layer-2.npy
 
@@ -124,6 +125,14 @@ std::vector<ArrayFiles> array_files(const std::string& path) {
     all.push_back(std::move(files));
   }
   return all;
+}
+
+bool has_files_of_sets(const std::string& folder) {
+  return std::ranges::any_of(entries_of_set(folder), [](const fs::path& entry) {
+    const std::string stem = entry.stem().string();
+    std::string_view name = stem;
+    return entry.extension() != kOneTensor || shard_of(entry, name).number >= 0;
+  });
 }
 
 }  // namespace lockstep

@@ -19,4 +19,7 @@ struct ArrayFiles {
 // is no file.
 std::vector<ArrayFiles> array_files(const std::string& path);
 
+// True if a folder has a file that cannot be a single tensor: a shard, or a file of several arrays.
+bool has_files_of_sets(const std::string& folder);
+
 }  // namespace lockstep

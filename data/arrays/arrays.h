@@ -39,19 +39,16 @@ struct ArraySetOptions {
   // The columns of an array in CSV files; other arrays F have the column F, or F.0, F.1, .. or
   // F[0], F[1], ..
   std::map<std::string, std::vector<std::string>> columns = {};
-  // Ascending lengths to which ragged examples are padded; empty: the longest example's length.
+  // Ascending lengths to which ragged examples are padded, the last at least the longest example's;
+  // empty: the longest example's length.
   std::vector<int64_t> buckets = {};
-  bool cut_long = false;  // cuts examples beyond the last bucket, which are an error otherwise
-  // The largest set, in bytes, that is kept in memory; a larger set is read as needed. -1: a
-  // quarter of the usable memory. The tensors are the same.
+  // The bytes up to which a set is kept in memory; a larger set is read as needed, and has the same
+  // tensors. -1: a quarter of the usable memory.
   int64_t memory = -1;
   // The folder of the temporary file for decoded arrays (CSV, deflated) beyond `memory`; the file
   // has no name and vanishes with the process. "": the folder in TMPDIR, or /var/tmp.
   std::string scratch = "";
 };
-
-// Parses "x: [a, b, c]; y: price". Names with : ; , or brackets are written in double quotes.
-std::map<std::string, std::vector<std::string>> parse_array_columns(const std::string& text);
 
 // An array as a feed gets it.
 struct ArrayFacts {
@@ -85,8 +82,8 @@ class ArraySet {
   std::size_t form_of(int64_t example) const;
   // Writes the example as row `row` of the tensors, which have the shapes of a form that fits.
   void read(int64_t example, int64_t row, std::span<const Tensor> tensors) const;
-  // The file and row of a feed's example, for errors: "x-00002.npy, row 17"; rows count from 0.
-  std::string where(std::size_t feed, int64_t example) const;
+  // The same for several examples, as rows from `row` on.
+  void read(std::span<const int64_t> examples, int64_t row, std::span<const Tensor> tensors) const;
   // Examples `first` to `first` + `count` in the order of the files, by feed, padded to the
   // smallest bucket that fits. Throws for examples beyond the end.
   std::vector<Literal> examples(int64_t first, int64_t count) const;
@@ -103,9 +100,6 @@ struct ArrayBatchOptions {
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
   bool shuffle = true;  // false: in the order of the files, epoch after epoch
-  // The number of consecutive minibatches whose examples are gathered by length into minibatches
-  // anew, in a random order. 1: none.
-  int64_t gather = 1;
 };
 
 // Minibatches of a set. Each step has the smallest form that fits the examples of all processes.
@@ -117,7 +111,7 @@ class ArrayBatches final : public MinibatchSource {
 
   const std::vector<MinibatchForm>& forms() const override;
   std::size_t form(int64_t step) const override;
-  int64_t items() const override;
+  int64_t items() const override;  // several rows each, if rows are short
   void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
 
   // The examples of all rows of a step.

@@ -22,7 +22,7 @@ std::string masked_array(const std::string& source) {
 
 std::string lengths_of(const std::string& array) { return array + std::string(kLengthsSuffix); }
 
-// All arrays; the lengths of a ragged array are no feed.
+// A feed for each array; the lengths of a ragged array are no feed.
 std::vector<ArrayFeed> all_feeds(const ArrayCollection& all) {
   std::vector<ArrayFeed> feeds;
   for (const auto& [name, array] : all.arrays()) {
@@ -174,7 +174,7 @@ class FeedBinder {
     return padding;
   }
 
-  // Named with the first feed that has another number.
+  // Throws, naming the first feed that has another number of examples.
   void count_examples() {
     const auto count = [](const BoundFeed& feed) {
       return feed.lengths ? feed.lengths->examples() : feed.array->rows();
@@ -231,7 +231,7 @@ class FeedBinder {
 
   void check_longest() const {
     for (const BoundFeed& bound : bound_.feeds)
-      check(!bound.lengths || options_.cut_long || bound.lengths->longest() <= bound.buckets.back(),
+      check(!bound.lengths || bound.lengths->longest() <= bound.buckets.back(),
             bound.lengths ? bound.array->file() : std::string(), ": example ",
             bound.lengths ? bound.lengths->longest_example() : 0, " of array '", bound.facts.source,
             "' has the length ", bound.lengths ? bound.lengths->longest() : 0,

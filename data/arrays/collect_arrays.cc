@@ -6,6 +6,7 @@
 #include "data/arrays/collection.h"
 #include "data/arrays/unpack.h"
 #include "data/npy_header.h"
+#include "graph/file_name.h"
 #include "graph/printable.h"
 #include "lockstep/error.h"
 #include "runtime/state/safetensors.h"
@@ -15,15 +16,7 @@ namespace {
 
 constexpr std::string_view kNpy = ".npy";
 
-// A file cannot have a / in its name.
-std::string array_of_file(const std::string& name) {
-  std::string array = name;
-  for (auto at = array.find("%2F"); at != array.npos; at = array.find("%2F", at + 1))
-    array.replace(at, 3, "/");
-  return array;
-}
-
-// Adds a .npy file within `bytes`, without a copy of its elements.
+// Adds the elements of a .npy file inside `bytes`, without a copy.
 void add_npy(const std::string& name, const std::string& path,
              std::shared_ptr<const StoredBytes> bytes, int64_t offset, int64_t size,
              ArrayCollection& all) {
@@ -57,7 +50,7 @@ void add_unpacked(const std::string& name, const std::string& path, const Stored
 }  // namespace
 
 void collect_npy(const ArrayFiles& files, ArrayCollection& all) {
-  const std::string name = array_of_file(files.name);
+  const std::string name = tensor_in_file(files.name);
   for (const std::string& path : files.paths) {
     if (!all.wants(name, path)) return;
     const auto bytes = all.open(path);
@@ -73,7 +66,7 @@ void collect_npz(const ArrayFiles& files, ArrayCollection& all) {
       if (!member.name.ends_with(kNpy)) continue;
       std::string name = member.name.substr(0, member.name.size() - kNpy.size());
       // numpy.savez(file, x) does not know the name of x.
-      if (members.size() == 1 && name == "arr_0") name = array_of_file(files.name);
+      if (members.size() == 1 && name == "arr_0") name = tensor_in_file(files.name);
       const std::string place = join(path, "/", printable(member.name));
       if (!all.wants(name, place)) continue;
       if (member.is_deflated)

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "graph/printable.h"
+#include "graph/listed.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -53,13 +53,9 @@ void ArrayCollection::finish_group(const ArrayFiles& files) {
 
 std::string ArrayCollection::names() const {
   constexpr std::size_t kMostNames = 30;
-  std::string names;
-  std::size_t said = 0;
-  for (const auto& [name, path] : known_) {
-    if (said++ == kMostNames) return join(names, " and ", known_.size() - kMostNames, " more");
-    names += join(names.empty() ? "'" : ", '", printable(name), "'");
-  }
-  return names;
+  std::vector<std::string> names;
+  for (const auto& [name, path] : known_) names.push_back("'" + name + "'");
+  return first_listed(std::move(names), kMostNames);
 }
 
 bool ArrayCollection::is_memory() const {
@@ -67,14 +63,15 @@ bool ArrayCollection::is_memory() const {
 }
 
 void ArrayCollection::hold() {
-  int64_t sum = 0;
-  for (const auto& [name, array] : arrays_) {
-    if (array.is_memory()) continue;
-    if (array.bytes() > room.memory - sum) return;
-    sum += array.bytes();
+  std::vector<StoredArray*> arrays;
+  for (auto& [name, array] : arrays_) arrays.push_back(&array);
+  std::ranges::stable_sort(arrays, {}, &StoredArray::bytes);
+  for (StoredArray* const array : arrays) {
+    if (array->is_memory()) continue;
+    if (array->bytes() > room.memory) return;
+    array->hold();
+    room.memory -= array->bytes();
   }
-  for (auto& [name, array] : arrays_) array.hold();
-  room.memory -= sum;
 }
 
 std::shared_ptr<const StoredBytes> ArrayCollection::open(const std::string& path) {

@@ -18,7 +18,7 @@ class ArrayCollection {
  public:
   // The arrays to collect; nothing: all.
   std::optional<std::set<std::string>> wanted;
-  // Of CSV files: the columns of arrays, and the types that the feeds ask for.
+  // The columns of arrays in CSV files, and the types that feeds ask for.
   std::map<std::string, std::vector<std::string>> columns;
   std::map<std::string, DType> asked;
   DecodingRoom room;
@@ -42,7 +42,7 @@ class ArrayCollection {
   };
   const std::vector<File>& files() const { return files_; }
 
-  // For the readers of files.
+  // The rest is for the readers of files.
   // Opens a file of the group that is being read.
   std::shared_ptr<const StoredBytes> open(const std::string& path);
   // True if the array is wanted. Throws if another group of files has a wanted array, too.

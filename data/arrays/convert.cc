@@ -12,7 +12,7 @@ template <class T>
 inline constexpr bool is_real = std::is_same_v<T, float> || std::is_same_v<T, double> ||
                                 std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-// Elements may have any address, because headers have any length.
+// Elements may have any address: headers have any length.
 template <class T>
 T element(const std::byte* from, int64_t i) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lengths of the examples of a ragged array X, from the array X.lengths. X has the examples one
-// behind the other, or each one padded to the same length.
+// The lengths of the examples of a ragged array X, from the array X.lengths. In X the examples
+// follow each other, or each one is padded to the same length.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class RaggedLengths {
 
   int64_t examples() const { return static_cast<int64_t>(starts_.size()) - 1; }
   int64_t length(int64_t example) const { return starts_[example + 1] - starts_[example]; }
-  // The first row of an example: the sum of the lengths before it.
+  // The first row of an example, if examples follow each other.
   int64_t start(int64_t example) const { return starts_[example]; }
   int64_t sum() const { return starts_.back(); }
   int64_t longest() const { return longest_; }
@@ -32,8 +32,8 @@ class RaggedLengths {
   int64_t longest_ = 0, longest_example_ = 0;
 };
 
-// True if the array has the examples one behind the other, false if each is padded. Throws, naming
-// both files, if the array has another number of rows than the lengths say.
+// True if the examples of the array follow each other, false if each is padded. Throws, naming both
+// files, if the array has another number of rows than the lengths say.
 bool are_joined(const StoredArray& array, const StoredArray& stored_lengths,
                 const RaggedLengths& lengths);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "data/arrays/arrays.h"
 #include "data/arrays/bound_feeds.h"
@@ -37,7 +38,8 @@ struct ArraySet::Members {
   explicit Members(const ArraySetOptions& options) : options(options) {}
 
   void read_mask(const BoundFeed& feed, int64_t example, int64_t row, const Tensor& tensor) const;
-  void read_feed(const BoundFeed& feed, int64_t example, int64_t row, const Tensor& tensor) const;
+  void read_feed(const BoundFeed& feed, std::span<const int64_t> examples, int64_t row,
+                 const Tensor& tensor) const;
 
   ArraySetOptions options;
   ArrayCollection all;
@@ -117,45 +119,65 @@ void ArraySet::Members::read_mask(const BoundFeed& feed, int64_t example, int64_
   std::memset(to + length * each, 0, (places - length) * each);
 }
 
-void ArraySet::Members::read_feed(const BoundFeed& feed, int64_t example, int64_t row,
-                                  const Tensor& tensor) const {
+void ArraySet::Members::read_feed(const BoundFeed& feed, std::span<const int64_t> examples,
+                                  int64_t row, const Tensor& tensor) const {
   const StoredArray& array = *feed.array;
   const int64_t each = size_of(feed.facts.dtype), inner = element_count(feed.inner);
   const int64_t places = feed.lengths ? tensor.desc.dims[1] * inner : inner;
-  std::byte* const to = tensor.as<std::byte>() + row * places * each;
-  const int64_t used =
-      feed.lengths ? std::min(places, feed.lengths->length(example) * inner) : inner;
-  // Joined examples have several rows of the array each.
-  const int64_t first = feed.is_joined ? feed.lengths->start(example) : example;
-  const int64_t rows = feed.is_joined ? used / std::max<int64_t>(inner, 1) : 1;
-  const bool is_as_stored = array.dtype() == feed.facts.dtype && array.dtype() != DType::boolean;
-  if (is_as_stored && rows * array.row_values() == used) {
-    array.read(first, rows, to);
-  } else {
-    std::vector<std::byte> stored(rows * array.row_bytes());
-    array.read(first, rows, stored.data());
-    const int64_t bad = feed.convert(stored.data(), to, used);
+  const bool is_same_type = array.dtype() == feed.facts.dtype && array.dtype() != DType::boolean;
+  struct Use {
+    int64_t values;     // of the example; the padding follows
+    RowRange range;     // joined examples have several rows of the array each
+    bool is_as_stored;  // and may be read into the tensor
+  };
+  std::vector<Use> uses;
+  int64_t rows = 0;  // that are converted
+  for (const int64_t example : examples) {
+    Use use{inner, {example, 1}, false};
+    if (feed.lengths) use.values = std::min(places, feed.lengths->length(example) * inner);
+    if (feed.is_joined)
+      use.range = {feed.lengths->start(example), use.values / std::max<int64_t>(inner, 1)};
+    use.is_as_stored = is_same_type && use.range.count * array.row_values() == use.values;
+    if (!use.is_as_stored) rows += use.range.count;
+    uses.push_back(use);
+  }
+  std::vector<std::byte> stored(rows * array.row_bytes());
+  std::vector<RowRange> ranges;
+  std::byte *const first = tensor.as<std::byte>() + row * places * each, *free = stored.data();
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    Use& use = uses[i];
+    use.range.to = use.is_as_stored ? first + i * places * each : free;
+    if (!use.is_as_stored) free += use.range.count * array.row_bytes();
+    ranges.push_back(use.range);
+  }
+  array.read(ranges);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const auto& [values, range, is_as_stored] = uses[i];
+    std::byte* const to = first + i * places * each;
+    const int64_t bad = is_as_stored ? -1 : feed.convert(range.to, to, values);
     if (bad >= 0)
-      fail(array.where(first + (feed.is_joined ? bad / std::max<int64_t>(inner, 1) : 0)),
+      fail(array.where(range.first + (feed.is_joined ? bad / std::max<int64_t>(inner, 1) : 0)),
            ": array '", array.name(), "' has a number in ", array.dtype(), " that ",
            feed.facts.dtype, " of '", feed.facts.name, "' does not have");
+    fill_elements(feed.padding, to + values * each, places - values);
   }
-  fill_elements(feed.padding, to + used * each, places - used);
 }
 
-void ArraySet::read(int64_t example, int64_t row, std::span<const Tensor> tensors) const {
-  check(example >= 0 && example < size(), "example ", example, " of ", size());
+void ArraySet::read(std::span<const int64_t> examples, int64_t row,
+                    std::span<const Tensor> tensors) const {
+  for (const int64_t example : examples)
+    check(example >= 0 && example < size(), "example ", example, " of ", size());
   const std::vector<BoundFeed>& feeds = members_->bound.feeds;
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (feeds[i].is_mask)
-      members_->read_mask(feeds[i], example, row, tensors[i]);
+      for (std::size_t k = 0; k < examples.size(); ++k)
+        members_->read_mask(feeds[i], examples[k], row + static_cast<int64_t>(k), tensors[i]);
     else
-      members_->read_feed(feeds[i], example, row, tensors[i]);
+      members_->read_feed(feeds[i], examples, row, tensors[i]);
 }
 
-std::string ArraySet::where(std::size_t feed, int64_t example) const {
-  const BoundFeed& bound = members_->bound.feeds.at(feed);
-  return bound.array->where(bound.is_joined ? bound.lengths->start(example) : example);
+void ArraySet::read(int64_t example, int64_t row, std::span<const Tensor> tensors) const {
+  read(std::span(&example, 1), row, tensors);
 }
 
 std::vector<Literal> ArraySet::examples(int64_t first, int64_t count) const {
@@ -169,7 +191,9 @@ std::vector<Literal> ArraySet::examples(int64_t first, int64_t count) const {
   for (const NamedDesc& tensor : chosen) values.emplace_back(tensor.desc.dtype, tensor.desc.dims);
   for (Literal& value : values)
     tensors.push_back({{value.dtype(), value.dims()}, value.bytes().data()});
-  for (int64_t i = 0; i < count; ++i) read(first + i, i, tensors);
+  std::vector<int64_t> all(count);
+  std::iota(all.begin(), all.end(), first);
+  read(all, 0, tensors);
   return values;
 }
 

@@ -35,18 +35,46 @@ std::string StoredArray::where(int64_t row) const {
   return join(parts_[part].path, ", row ", row - starts_[part]);
 }
 
-void StoredArray::read(int64_t first, int64_t count, std::byte* to) const {
-  check(first >= 0 && count >= 0 && first + count <= rows_, "internal: rows ", first, " to ",
-        first + count, " of array '", name_, "', which has ", rows_);
+// Each part is read once, so that its file is looked at once.
+void StoredArray::read(std::span<const RowRange> ranges) const {
+  struct Place {
+    std::size_t part;
+    StoredBytes::Piece piece;
+  };
+  std::vector<Place> places;
   const int64_t each = row_bytes();
-  for (std::size_t part = count > 0 ? part_of(first) : 0; count > 0; ++part) {
-    const ArrayRows& rows = parts_[part];
-    const int64_t begin = first - starts_[part], now = std::min(count, rows.rows - begin);
-    rows.bytes->read(rows.offset + begin * each, {to, static_cast<std::size_t>(now * each)});
-    to += now * each;
-    first += now;
-    count -= now;
+  for (auto [first, count, to] : ranges) {
+    check(first >= 0 && count >= 0 && first + count <= rows_, "internal: rows ", first, " to ",
+          first + count, " of array '", name_, "', which has ", rows_);
+    for (std::size_t part = count > 0 ? part_of(first) : 0; count > 0; ++part) {
+      const ArrayRows& rows = parts_[part];
+      const int64_t begin = first - starts_[part], now = std::min(count, rows.rows - begin);
+      const std::span bytes(to, static_cast<std::size_t>(now * each));
+      places.push_back({part, {rows.offset + begin * each, bytes}});
+      to += now * each;
+      first += now;
+      count -= now;
+    }
   }
+  std::ranges::stable_sort(places, {}, &Place::part);
+  std::vector<StoredBytes::Piece> pieces;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const StoredBytes::Piece& piece = places[i].piece;
+    StoredBytes::Piece* const last = pieces.empty() ? nullptr : &pieces.back();
+    if (last && last->offset + std::ssize(last->to) == piece.offset &&
+        last->to.data() + last->to.size() == piece.to.data())
+      last->to = {last->to.data(), last->to.size() + piece.to.size()};
+    else
+      pieces.push_back(piece);
+    if (i + 1 < places.size() && places[i + 1].part == places[i].part) continue;
+    parts_[places[i].part].bytes->read(pieces);
+    pieces.clear();
+  }
+}
+
+void StoredArray::read(int64_t first, int64_t count, std::byte* to) const {
+  const RowRange range{first, count, to};
+  read(std::span(&range, 1));
 }
 
 void StoredArray::hold() {

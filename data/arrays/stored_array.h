@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array with its rows in one or more files.
+// An array whose rows are in one or more files.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,12 @@
 #include "lockstep/types.h"
 
 namespace lockstep {
+
+// Consecutive rows of an array, and the place for their bytes.
+struct RowRange {
+  int64_t first = 0, count = 0;
+  std::byte* to = nullptr;
+};
 
 // The rows of an array in one file.
 struct ArrayRows {
@@ -45,8 +52,9 @@ class StoredArray {
   // "x-00002.npy, row 17".
   std::string where(int64_t row) const;
 
+  void read(std::span<const RowRange> ranges) const;
   void read(int64_t first, int64_t count, std::byte* to) const;
-  // Moves the rows of files into memory.
+  // Moves rows in files into memory.
   void hold();
 
  private:

@@ -58,22 +58,23 @@ void read_at(int file, const std::string& path, int64_t offset, std::span<std::b
 
 class FileBytes final : public StoredBytes {
  public:
+  using StoredBytes::read;
   FileBytes(const std::string& path, bool is_of_many) : path_(path), file_(opened(path)) {
     facts_ = facts_of(file_.number(), path_);
     check(S_ISREG(facts_.st_mode), "cannot read ", path_, ": it is not a regular file");
     if (is_of_many) Descriptor(std::move(file_));
   }
 
-  void read(int64_t offset, std::span<std::byte> bytes) const override {
-    if (file_.number() >= 0) return read_from(file_.number(), offset, bytes);
+  void read(std::span<const Piece> pieces) const override {
+    if (file_.number() >= 0) return read_from(file_.number(), pieces);
     const Descriptor file = opened(path_);
-    read_from(file.number(), offset, bytes);
+    read_from(file.number(), pieces);
   }
   int64_t size() const override { return facts_.st_size; }
   bool is_memory() const override { return false; }
 
  private:
-  void read_from(int file, int64_t offset, std::span<std::byte> bytes) const {
+  void read_from(int file, std::span<const Piece> pieces) const {
     const auto in_time = [](const struct stat& facts) {
       return std::pair(facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
     };
@@ -83,11 +84,13 @@ class FileBytes final : public StoredBytes {
             ": the file changed after it was opened (", facts_.st_size, " bytes then, ",
             now.st_size, " now); a run needs the same data from its start to its end");
     };
-    check(offset >= 0 && offset <= size() && static_cast<int64_t>(bytes.size()) <= size() - offset,
-          "cannot read ", path_, ": bytes ", offset, " to ", offset + int64_t(bytes.size()),
-          " are beyond the end, ", size());
     try {
-      read_at(file, path_, offset, bytes);
+      for (const auto& [offset, to] : pieces) {
+        check(offset >= 0 && offset <= size() && std::ssize(to) <= size() - offset, "cannot read ",
+              path_, ": bytes ", offset, " to ", offset + std::ssize(to), " are beyond the end, ",
+              size());
+        read_at(file, path_, offset, to);
+      }
     } catch (const Error&) {
       check_unchanged();  // the better reason
       throw;
@@ -102,12 +105,15 @@ class FileBytes final : public StoredBytes {
 
 class MemoryBytes final : public StoredBytes {
  public:
+  using StoredBytes::read;
   explicit MemoryBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
 
-  void read(int64_t offset, std::span<std::byte> bytes) const override {
-    check(offset >= 0 && offset <= size() && static_cast<int64_t>(bytes.size()) <= size() - offset,
-          "internal: bytes from ", offset, " on of ", size());
-    if (!bytes.empty()) std::memcpy(bytes.data(), bytes_.data() + offset, bytes.size());
+  void read(std::span<const Piece> pieces) const override {
+    for (const auto& [offset, to] : pieces) {
+      check(offset >= 0 && offset <= size() && std::ssize(to) <= size() - offset,
+            "internal: bytes from ", offset, " on of ", size());
+      if (!to.empty()) std::memcpy(to.data(), bytes_.data() + offset, to.size());
+    }
   }
   int64_t size() const override { return static_cast<int64_t>(bytes_.size()); }
   bool is_memory() const override { return true; }
@@ -119,10 +125,12 @@ class MemoryBytes final : public StoredBytes {
 // The decoded bytes in a file without a name.
 class ScratchBytes final : public StoredBytes {
  public:
+  using StoredBytes::read;
   ScratchBytes(int file, int64_t size) : file_(file), size_(size) {}
 
-  void read(int64_t offset, std::span<std::byte> bytes) const override {
-    read_at(file_.number(), "the temporary file of a decoded array", offset, bytes);
+  void read(std::span<const Piece> pieces) const override {
+    for (const auto& [offset, to] : pieces)
+      read_at(file_.number(), "the temporary file of a decoded array", offset, to);
   }
   int64_t size() const override { return size_; }
   bool is_memory() const override { return false; }

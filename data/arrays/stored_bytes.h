@@ -13,10 +13,18 @@ namespace lockstep {
 
 class StoredBytes {
  public:
+  struct Piece {
+    int64_t offset = 0;
+    std::span<std::byte> to;  // is filled from `offset` on
+  };
+
   virtual ~StoredBytes() = default;
-  // Fills `bytes` from `offset` on. Throws, naming the file, if the bytes are not there or if the
-  // file changed since it was opened.
-  virtual void read(int64_t offset, std::span<std::byte> bytes) const = 0;
+  // Throws, naming the file, if the bytes are not there or if the file changed since it was opened.
+  virtual void read(std::span<const Piece> pieces) const = 0;
+  void read(int64_t offset, std::span<std::byte> to) const {
+    const Piece piece{offset, to};
+    read(std::span(&piece, 1));
+  }
   virtual int64_t size() const = 0;
   virtual bool is_memory() const = 0;
 };

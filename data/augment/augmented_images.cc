@@ -3,10 +3,10 @@
 
 #include <utility>
 
+#include "data/streams.h"
+
 namespace lockstep {
 namespace {
-
-constexpr uint64_t kChanges = uint64_t{1} << 61;  // the stream of draw 0
 
 // Floats are the normalised bytes of Dataset::read().
 class AugmentedImages final : public Dataset {
@@ -28,7 +28,7 @@ class AugmentedImages final : public Dataset {
 
   void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override {
     images_->read_bytes(index, draw, image, label);
-    PhiloxSequence random(seed_, kChanges | draw);
+    PhiloxSequence random(seed_, streams::kAugmentation | draw);
     augment({channels(), height(), width(), image}, augmentation_, random);
   }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// COCO's ranges of areas: all, small, medium and large objects, by the number of pixels of the
-// mask.
+// COCO's ranges of areas, by the number of pixels of an object's mask.
 #pragma once
 
 #include <array>
@@ -8,12 +7,19 @@
 
 namespace lockstep {
 
-inline constexpr std::size_t kCocoAreas = 4;
-inline constexpr std::array<std::array<double, 2>, kCocoAreas> kCocoAreaRanges{
-    {{0, 1e10}, {0, 32 * 32}, {32 * 32, 96 * 96}, {96 * 96, 1e10}}};
+struct AreaRange {
+  double least = 0, most = 1e10;
+};
+inline constexpr AreaRange kAllAreas{}, kSmallAreas{0, 32 * 32}, kMediumAreas{32 * 32, 96 * 96},
+    kLargeAreas{96 * 96, 1e10};
 
-inline bool outside(double area, std::size_t range) {
-  return area < kCocoAreaRanges[range][0] || area > kCocoAreaRanges[range][1];
+// The ranges by which boxes, masks and proposals are scored.
+inline constexpr std::size_t kCocoAreas = 4;
+inline constexpr std::array<AreaRange, kCocoAreas> kCocoAreaRanges{kAllAreas, kSmallAreas,
+                                                                   kMediumAreas, kLargeAreas};
+
+inline bool outside(double area, const AreaRange& range) {
+  return area < range.least || area > range.most;
 }
 
 }  // namespace lockstep

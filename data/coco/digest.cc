@@ -15,11 +15,17 @@ std::span<const T> part_of(const std::vector<T>& pool, PoolPart part) {
   return std::span(pool).subspan(part.first, part.count);
 }
 
+// As floats, which training reads and which earlier versions stored.
+void add_floats(LongDigest& all, std::span<const double> values) {
+  const std::vector<float> floats(values.begin(), values.end());
+  all.add_list(std::span(floats));
+}
+
 void add_shape(LongDigest& all, const Annotations& table, const CocoObject& object) {
   all.add(object.area);
   all.add(object.polygons.count);
   for (const PoolPart polygon : part_of(table.polygons, object.polygons))
-    all.add_list(part_of(table.coordinates, polygon));
+    add_floats(all, part_of(table.coordinates, polygon));
   all.add(object.mask >= 0);
   if (object.mask >= 0) {
     const RunLengths& mask = table.masks[object.mask];
@@ -27,7 +33,7 @@ void add_shape(LongDigest& all, const Annotations& table, const CocoObject& obje
     all.add(mask.width);
     all.add_list(std::span(mask.counts));
   }
-  all.add_list(part_of(table.keypoints, object.keypoints));
+  add_floats(all, part_of(table.keypoints, object.keypoints));
 }
 
 std::string with_counts(const Annotations& table, const std::string& digest) {

@@ -2,277 +2,177 @@
 #include "data/coco/evaluation.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <functional>
 #include <numeric>
-#include <span>
 
-#include "data/coco/areas.h"
+#include "data/coco/category_scores.h"
+#include "data/coco/keypoints.h"
 #include "data/coco/overlap.h"
+#include "data/coco/overlaps.h"
+#include "data/coco/rle.h"
+#include "lockstep/error.h"
 #include "runtime/threads/parallel.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kOverlaps = CocoScores::kOverlaps;
-constexpr std::size_t kRecalls = CocoScores::kRecalls;
-constexpr std::array<std::size_t, CocoScores::kLimits> kLimits{1, 10, 100};
-// The same bits as numpy.linspace.
-double overlap_wanted(std::size_t i) {
-  constexpr double kFirst = 0.5, kLast = 0.95;
-  return i + 1 == kOverlaps
-             ? kLast
-             : kFirst + static_cast<double>(i) * ((kLast - kFirst) / (kOverlaps - 1));
-}
-double recall_wanted(std::size_t i) {
-  return i + 1 == kRecalls ? 1 : static_cast<double>(i) * 0.01;
-}
-
-// A detection for one range of areas. In `found` and `ignored`, bit i is for overlap i.
-struct Judged {
-  double score = 0;
-  std::size_t rank = 0;  // among detections of the image and category
-  uint32_t found = 0;    // matches an object that counts
-  uint32_t ignored = 0;
+// The parts in which boxes, masks and keypoints differ.
+struct ScoredShapes {
+  const CocoRules& rules;
+  OverlapMatrix overlaps;
+  std::function<double(std::size_t detection)> area;
+  std::function<bool(const CocoObject&)> ignored;
 };
 
-// Scores one category.
-class CategoryScorer {
+bool is_crowd(const CocoObject& object) { return object.crowd; }
+bool has_mask(const CocoObject& object) { return object.mask >= 0 || object.polygons.count > 0; }
+
+// Collects the objects and detections of each image by category.
+class ImageGroups {
  public:
-  CategoryScorer(CocoScores& scores, std::size_t category) : scores_(scores), category_(category) {}
+  ImageGroups(const Annotations& truth, const std::vector<Detection>& detections,
+              const ScoredShapes& shapes)
+      : truth_(truth), detections_(detections), shapes_(shapes) {}
 
-  // `detections` are at most 100, best first.
-  void add_image(std::span<const CocoObject* const> objects,
-                 std::span<const Detection* const> detections) {
-    overlaps_.clear();
-    for (const Detection* detection : detections)
-      for (const CocoObject* object : objects)
-        overlaps_.push_back(overlap(detection->bbox, object->bbox, object->crowd));
-    for (std::size_t area = 0; area < kCocoAreas; ++area) judge(area, objects, detections);
-  }
-
-  void finish() {
-    for (std::size_t area = 0; area < kCocoAreas; ++area) {
-      if (wanted_[area] == 0) continue;
-      std::vector<Judged>& judged = judged_[area];
-      std::stable_sort(judged.begin(), judged.end(),
-                       [](const Judged& a, const Judged& b) { return a.score > b.score; });
-      for (std::size_t limit = 0; limit < kLimits.size(); ++limit)
-        for (std::size_t at = 0; at < kOverlaps; ++at) accumulate(area, limit, at);
+  // `found` are places of the image's detections. Returns groups by ascending category.
+  std::vector<ScoredGroup> of(std::size_t image, std::vector<std::size_t> found) const {
+    std::vector<std::size_t> objects(truth_.objects_of(image).size());
+    std::iota(objects.begin(), objects.end(), truth_.first_object[image]);
+    std::stable_sort(objects.begin(), objects.end(), [&](std::size_t a, std::size_t b) {
+      return truth_.objects[a].category < truth_.objects[b].category;
+    });
+    std::stable_sort(found.begin(), found.end(), [&](std::size_t a, std::size_t b) {
+      const Detection &one = detections_[a], &other = detections_[b];
+      return one.category != other.category ? one.category < other.category
+                                            : one.score > other.score;
+    });
+    std::vector<ScoredGroup> groups;
+    for (std::size_t o = 0, d = 0; o < objects.size() || d < found.size();) {
+      int32_t category = std::numeric_limits<int32_t>::max();
+      if (o < objects.size()) category = truth_.objects[objects[o]].category;
+      if (d < found.size()) category = std::min(category, detections_[found[d]].category);
+      const std::size_t first_object = o, first_found = d;
+      while (o < objects.size() && truth_.objects[objects[o]].category == category) ++o;
+      while (d < found.size() && detections_[found[d]].category == category) ++d;
+      const std::size_t counted = std::min(d - first_found, shapes_.rules.limits.back());
+      groups.push_back(group(category, Places(found).subspan(first_found, counted),
+                             Places(objects).subspan(first_object, o - first_object)));
     }
+    return groups;
   }
 
  private:
-  void judge(std::size_t area, std::span<const CocoObject* const> objects,
-             std::span<const Detection* const> detections) {
-    // Objects that count come before ignored objects.
-    order_.resize(objects.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    const auto ignored = [&](std::size_t g) {
-      return objects[g]->crowd || outside(objects[g]->area, area);
-    };
-    const std::size_t counted = std::stable_partition(order_.begin(), order_.end(),
-                                                      [&](std::size_t g) { return !ignored(g); }) -
-                                order_.begin();
-    wanted_[area] += counted;
-    const std::size_t first = judged_[area].size();
-    for (std::size_t d = 0; d < detections.size(); ++d)
-      judged_[area].push_back({detections[d]->score, d, 0, 0});
-    for (std::size_t at = 0; at < kOverlaps; ++at) {
-      taken_.assign(objects.size(), false);
-      for (std::size_t d = 0; d < detections.size(); ++d) {
-        Judged& here = judged_[area][first + d];
-        const std::size_t place = best_object(d, objects, counted, at);
-        if (place < order_.size()) {
-          taken_[order_[place]] = true;
-          (place < counted ? here.found : here.ignored) |= 1U << at;
-        } else if (outside(area_of(detections[d]->bbox), area)) {
-          here.ignored |= 1U << at;
-        }
-      }
+  ScoredGroup group(int32_t category, Places found, Places objects) const {
+    ScoredGroup group;
+    group.category = category;
+    for (const std::size_t place : objects) {
+      const CocoObject& object = truth_.objects[place];
+      group.objects.push_back({object.area, object.crowd, shapes_.ignored(object)});
     }
+    for (const std::size_t place : found)
+      group.detections.push_back({detections_[place].score, shapes_.area(place)});
+    group.overlaps = shapes_.overlaps(found, objects);
+    return group;
   }
 
-  // The index in order_ of the free object with the largest overlap, the last among equals. An
-  // ignored object is chosen only if no counted object fits. A crowd stays free.
-  std::size_t best_object(std::size_t detection, std::span<const CocoObject* const> objects,
-                          std::size_t counted, std::size_t at) const {
-    constexpr double kAlmostAll = 1 - 1e-10;
-    double best = std::min(overlap_wanted(at), kAlmostAll);
-    std::size_t found = order_.size();
-    for (std::size_t place = 0; place < order_.size(); ++place) {
-      const std::size_t object = order_[place];
-      if (taken_[object] && !objects[object]->crowd) continue;
-      if (place >= counted && found < counted) break;
-      const double here = overlaps_[detection * objects.size() + object];
-      if (here < best) continue;
-      best = here;
-      found = place;
-    }
-    return found;
-  }
-
-  void accumulate(std::size_t area, std::size_t limit, std::size_t at) {
-    recalls_.clear();
-    precisions_.clear();
-    double found = 0, wrong = 0;
-    for (const Judged& each : judged_[area]) {
-      if (each.rank >= kLimits[limit] || each.ignored >> at & 1) continue;
-      (each.found >> at & 1 ? found : wrong) += 1;
-      recalls_.push_back(found / static_cast<double>(wanted_[area]));
-      precisions_.push_back(found / (wrong + found + std::numeric_limits<double>::epsilon()));
-    }
-    for (std::size_t i = precisions_.size(); i-- > 1;)
-      precisions_[i - 1] = std::max(precisions_[i - 1], precisions_[i]);
-    scores_.recall[scores_.recall_place(at, category_, area, limit)] =
-        recalls_.empty() ? 0 : recalls_.back();
-    for (std::size_t r = 0; r < kRecalls; ++r) {
-      const std::size_t place =
-          std::lower_bound(recalls_.begin(), recalls_.end(), recall_wanted(r)) - recalls_.begin();
-      scores_.precision[scores_.precision_place(at, r, category_, area, limit)] =
-          place < precisions_.size() ? precisions_[place] : 0;
-    }
-  }
-
-  CocoScores& scores_;
-  const std::size_t category_;
-  std::array<std::vector<Judged>, kCocoAreas> judged_;
-  std::array<std::size_t, kCocoAreas> wanted_{};
-  // State of the current image.
-  std::vector<double> overlaps_;  // detection by detection
-  std::vector<std::size_t> order_;
-  std::vector<bool> taken_;
-  std::vector<double> recalls_, precisions_;
+  const Annotations& truth_;
+  const std::vector<Detection>& detections_;
+  const ScoredShapes& shapes_;
 };
 
-// The order of images: by ascending id, as in pycocotools. Joined sets may have an id twice, for
-// different images.
-std::pair<int64_t, std::size_t> turn_of(const Annotations& truth, std::size_t image) {
-  return {truth.images[image].id, image};
-}
-
-// Sorts indices of detections image by image in the order of turn_of(), best first within an image.
-std::vector<std::size_t> best_first(const Annotations& truth,
-                                    const std::vector<Detection>& detections,
-                                    std::vector<std::size_t> chosen) {
-  const auto turn = [&](std::size_t place) { return turn_of(truth, detections[place].image); };
-  std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
-    if (detections[a].image != detections[b].image) return turn(a) < turn(b);
-    return detections[a].score > detections[b].score;
-  });
-  return chosen;
-}
-
+// Images by ascending id, as in pycocotools. Joined sets may have an id twice, for different
+// images.
 std::vector<std::size_t> images_by_id(const Annotations& truth) {
   std::vector<std::size_t> images(truth.images.size());
   std::iota(images.begin(), images.end(), std::size_t{0});
-  std::sort(images.begin(), images.end(),
-            [&](std::size_t a, std::size_t b) { return turn_of(truth, a) < turn_of(truth, b); });
+  std::stable_sort(images.begin(), images.end(), [&](std::size_t a, std::size_t b) {
+    return truth.images[a].id < truth.images[b].id;
+  });
   return images;
 }
 
-void score_category(CocoScores& scores, std::size_t category, const Annotations& truth,
-                    const std::vector<Detection>& detections,
-                    const std::vector<std::size_t>& images, std::vector<std::size_t> chosen) {
-  const std::vector<std::size_t> sorted = best_first(truth, detections, std::move(chosen));
-  CategoryScorer scorer(scores, category);
-  std::vector<const CocoObject*> objects;
-  std::vector<const Detection*> found;
-  std::size_t next = 0;
-  for (std::size_t image : images) {
-    objects.clear();
-    found.clear();
-    for (const CocoObject& object : truth.objects_of(image))
-      if (static_cast<std::size_t>(object.category) == category) objects.push_back(&object);
-    for (; next < sorted.size(); ++next) {
-      const Detection& detection = detections[sorted[next]];
-      if (static_cast<std::size_t>(detection.image) != image) break;
-      if (found.size() < kLimits.back()) found.push_back(&detection);
-    }
-    if (!objects.empty() || !found.empty()) scorer.add_image(objects, found);
-  }
-  scorer.finish();
+// Scores the detections at `places`, in ascending order.
+CocoScores evaluate(const Annotations& truth, const std::vector<Detection>& detections,
+                    Places places, const ScoredShapes& shapes, int threads) {
+  std::vector<std::vector<std::size_t>> of_image(truth.images.size());
+  for (const std::size_t place : places) of_image[detections[place].image].push_back(place);
+  const ImageGroups groups_of(truth, detections, shapes);
+  std::vector<std::vector<ScoredGroup>> groups(of_image.size());
+  parallel_for(static_cast<int64_t>(groups.size()), 1, threads, [&](int64_t begin, int64_t end) {
+    for (std::size_t image = begin; image < static_cast<std::size_t>(end); ++image)
+      groups[image] = groups_of.of(image, std::move(of_image[image]));
+  });
+
+  std::vector<std::vector<const ScoredGroup*>> of_category(truth.categories.size());
+  for (const std::size_t image : images_by_id(truth))
+    for (const ScoredGroup& group : groups[image]) of_category[group.category].push_back(&group);
+  CocoScores scores(of_category.size(), shapes.rules);
+  const std::size_t areas = shapes.rules.areas.size();
+  parallel_for(static_cast<int64_t>(of_category.size() * areas), 1, threads,
+               [&](int64_t begin, int64_t end) {
+                 for (std::size_t i = begin; i < static_cast<std::size_t>(end); ++i)
+                   score_category(scores, i / areas, i % areas, of_category[i / areas]);
+               });
+  return scores;
 }
 
-// The mean of all values except -1. The mean of no values is -1.
-class Mean {
- public:
-  void add(double value) {
-    if (value < 0) return;
-    sum_ += value;
-    ++count_;
-  }
-  double value() const { return count_ == 0 ? -1 : sum_ / static_cast<double>(count_); }
+std::vector<std::size_t> all_places(std::size_t count) {
+  std::vector<std::size_t> places(count);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
+}
 
- private:
-  double sum_ = 0;
-  std::size_t count_ = 0;
-};
+void check_points(const Annotations& truth, const std::vector<std::vector<float>>& keypoints,
+                  const std::vector<double>& sigmas) {
+  check_sigmas(sigmas);
+  for (const CocoCategory& category : truth.categories)
+    check(category.keypoints.empty() || category.keypoints.size() == sigmas.size(), truth.path,
+          ": category '", category.name, "' has ", category.keypoints.size(),
+          " keypoints, but there are ", sigmas.size(), " sigmas");
+  for (const CocoObject& object : truth.objects)
+    check(object.keypoints.count == 0 || object.keypoints.count == 3 * sigmas.size(), truth.path,
+          ": annotation ", object.id, " has ", object.keypoints.count / 3,
+          " keypoints, but there are ", sigmas.size(), " sigmas");
+  for (std::size_t i = 0; i < keypoints.size(); ++i)
+    check(keypoints[i].empty() || keypoints[i].size() == 3 * sigmas.size(), "detection ", i,
+          " has ", keypoints[i].size(), " numbers of keypoints, should have 3 for each of ",
+          sigmas.size(), " points");
+}
 
 }  // namespace
 
-CocoScores::CocoScores(std::size_t categories)
-    : precision(kOverlaps * kRecalls * categories * kCocoAreas * kLimits, -1),
-      recall(kOverlaps * categories * kCocoAreas * kLimits, -1),
-      categories_(categories) {}
-
-double CocoScores::average_precision(std::size_t area, std::size_t category) const {
-  Mean mean;
-  for (std::size_t at = 0; at < kOverlaps; ++at)
-    for (std::size_t r = 0; r < kRecalls; ++r)
-      mean.add(precision[precision_place(at, r, category, area, kLimits - 1)]);
-  return mean.value();
-}
-
-double CocoScores::average_precision_at(std::size_t at, std::size_t category) const {
-  Mean mean;
-  for (double value : precision_curve(at, category)) mean.add(value);
-  return mean.value();
-}
-
-std::vector<double> CocoScores::precision_curve(std::size_t at, std::size_t category) const {
-  std::vector<double> curve;
-  for (std::size_t r = 0; r < kRecalls; ++r)
-    curve.push_back(precision[precision_place(at, r, category, 0, kLimits - 1)]);
-  return curve;
-}
-
-CocoNumbers CocoScores::numbers() const {
-  const auto precision_over = [&](std::size_t first, std::size_t last, std::size_t area) {
-    Mean mean;
-    for (std::size_t at = first; at <= last; ++at)
-      for (std::size_t r = 0; r < kRecalls; ++r)
-        for (std::size_t k = 0; k < categories_; ++k)
-          mean.add(precision[precision_place(at, r, k, area, kLimits - 1)]);
-    return mean.value();
-  };
-  const auto recall_over = [&](std::size_t area, std::size_t limit) {
-    Mean mean;
-    for (std::size_t at = 0; at < kOverlaps; ++at)
-      for (std::size_t k = 0; k < categories_; ++k)
-        mean.add(recall[recall_place(at, k, area, limit)]);
-    return mean.value();
-  };
-  constexpr std::size_t kLast = kOverlaps - 1, k75 = 5;
-  return {precision_over(0, kLast, 0), precision_over(0, 0, 0),     precision_over(k75, k75, 0),
-          precision_over(0, kLast, 1), precision_over(0, kLast, 2), precision_over(0, kLast, 3),
-          recall_over(0, 0),           recall_over(0, 1),           recall_over(0, 2),
-          recall_over(1, 2),           recall_over(2, 2),           recall_over(3, 2)};
-}
-
 CocoScores evaluate_boxes(const Annotations& truth, const std::vector<Detection>& detections,
                           int threads) {
-  const std::size_t categories = truth.categories.size();
-  CocoScores scores(categories);
-  std::vector<std::vector<std::size_t>> of_category(categories);
-  for (std::size_t i = 0; i < detections.size(); ++i)
-    of_category[detections[i].category].push_back(i);
-  const std::vector<std::size_t> images = images_by_id(truth);
-  parallel_for(static_cast<int64_t>(categories), 1, threads, [&](int64_t begin, int64_t end) {
-    for (std::size_t k = begin; k < static_cast<std::size_t>(end); ++k)
-      score_category(scores, k, truth, detections, images, std::move(of_category[k]));
-  });
-  return scores;
+  const auto area = [&](std::size_t place) { return area_of(detections[place].bbox); };
+  return evaluate(truth, detections, all_places(detections.size()),
+                  {coco_box_rules(), box_overlaps(truth, detections), area, is_crowd}, threads);
+}
+
+CocoScores evaluate_masks(const Annotations& truth, const std::vector<Detection>& detections,
+                          const std::vector<RunLengths>& masks, int threads) {
+  check_masks(truth, detections, masks);
+  check(truth.objects.empty() || std::any_of(truth.objects.begin(), truth.objects.end(), has_mask),
+        truth.path, ": no annotation has a 'segmentation' to compare masks with");
+  const auto area = [&](std::size_t place) { return static_cast<double>(area_of(masks[place])); };
+  return evaluate(truth, detections, all_places(detections.size()),
+                  {coco_box_rules(), mask_overlaps(truth, masks), area, is_crowd}, threads);
+}
+
+CocoScores evaluate_keypoints(const Annotations& truth, const std::vector<Detection>& detections,
+                              const std::vector<std::vector<float>>& keypoints,
+                              const std::vector<double>& sigmas, int threads) {
+  check(keypoints.size() == detections.size(), "keypoints of ", keypoints.size(),
+        " detections for ", detections.size(), " detections");
+  check_points(truth, keypoints, sigmas);
+  std::vector<std::size_t> with_points = all_places(detections.size());
+  std::erase_if(with_points, [&](std::size_t place) { return keypoints[place].empty(); });
+  const auto area = [&](std::size_t place) { return area_of(box_around(keypoints[place])); };
+  const auto ignored = [](const CocoObject& object) {
+    return object.crowd || object.num_keypoints == 0;
+  };
+  return evaluate(
+      truth, detections, with_points,
+      {coco_keypoint_rules(), keypoint_overlaps(truth, keypoints, sigmas), area, ignored}, threads);
 }
 
 }  // namespace lockstep

@@ -47,6 +47,8 @@ const json& Fields::at(const char* key) const {
   return *found;
 }
 
+Fields Fields::part(const char* key) const { return {at(key), join(name_, ": '", key, "'")}; }
+
 int64_t Fields::integer(const char* key, int64_t least) const {
   const json& value = at(key);
   const std::optional<int64_t> whole = whole_number(value);

@@ -19,6 +19,8 @@ class Fields {
 
   bool has(const char* key) const;
   const nlohmann::json& at(const char* key) const;
+  // The object at the key. Errors name both.
+  Fields part(const char* key) const;
 
   // A whole number of at least `least`, with or without ".0".
   int64_t integer(const char* key, int64_t least) const;

@@ -50,4 +50,10 @@ struct CocoMistakes {
 CocoMistakes find_mistakes(const Annotations& truth, const std::vector<Detection>& detections,
                            const MistakeOptions& options = {});
 
+// Compares masks, one for each detection, instead of boxes: a detection with a good box and a bad
+// mask is a mistake. Throws as evaluate_masks.
+CocoMistakes find_mask_mistakes(const Annotations& truth, const std::vector<Detection>& detections,
+                                const std::vector<RunLengths>& masks,
+                                const MistakeOptions& options = {});
+
 }  // namespace lockstep

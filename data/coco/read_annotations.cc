@@ -8,7 +8,8 @@
 
 #include "data/coco/elements.h"
 #include "data/coco/fields.h"
-#include "data/coco/rle.h"
+#include "data/coco/keypoints.h"
+#include "data/coco/read_shapes.h"
 #include "graph/printable.h"
 
 namespace lockstep {
@@ -16,18 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kLargestSide = 1 << 20;
 constexpr int64_t kLeastId = std::numeric_limits<int64_t>::min();
-
-// Lists pairs of keypoints named left_ and right_, which a mirrored picture swaps.
-void find_swapped(CocoCategory& category) {
-  const std::vector<std::string>& names = category.keypoints;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!names[i].starts_with("left_")) continue;
-    const auto other = std::find(names.begin(), names.end(), "right_" + names[i].substr(5));
-    if (other != names.end()) category.swap.emplace_back(i, other - names.begin());
-  }
-}
 
 class AnnotationReader {
  public:
@@ -85,13 +75,35 @@ class AnnotationReader {
       for (const json& name : names) {
         if (!name.is_string())
           fields.refuse("'keypoints' has ", brief(name), ", should have names");
+        const auto& known = category.keypoints;
+        if (std::find(known.begin(), known.end(), name.get<std::string>()) != known.end())
+          fields.refuse("'keypoints' names ", brief(name), " twice");
         category.keypoints.push_back(name.get<std::string>());
       }
     }
-    find_swapped(category);
+    category.swap = pairs_by_name(category.keypoints);
+    if (fields.has("keypoint_sigmas")) take_sigmas(fields, category);
     if (!categories_.emplace(category.id, table_.categories.size()).second)
       fields.refuse("occurs twice");
     table_.categories.push_back(std::move(category));
+  }
+
+  // All points of a data set have one list of sigmas, because scores of keypoints have one.
+  void take_sigmas(const Fields& fields, const CocoCategory& category) {
+    const std::vector<double> sigmas = fields.numbers("keypoint_sigmas");
+    try {
+      check_sigmas(sigmas);
+    } catch (const Error& error) {
+      fields.refuse("'keypoint_sigmas': ", error.what());
+    }
+    if (sigmas.size() != category.keypoints.size())
+      fields.refuse("'keypoint_sigmas' has ", sigmas.size(), " numbers, but 'keypoints' names ",
+                    category.keypoints.size(), " points");
+    if (!table_.keypoint_sigmas.empty() && table_.keypoint_sigmas != sigmas)
+      fields.refuse(
+          "'keypoint_sigmas' differs from another category's; give all categories with "
+          "keypoints the same sigmas");
+    table_.keypoint_sigmas = sigmas;
   }
 
   // Images and categories may come later in the file, so their ids are kept separately until
@@ -107,71 +119,9 @@ class AnnotationReader {
     if (!(object.area >= 0)) fields.refuse("'area' is ", object.area, ", should be 0 or more");
     object.crowd = fields.flag("iscrowd");
     object.ignore = fields.flag("ignore");
-    if (fields.has("segmentation")) take_segmentation(fields, object);
-    if (fields.has("keypoints")) {
-      const std::vector<double> points = fields.numbers("keypoints");
-      if (points.size() % 3 != 0)
-        fields.refuse("'keypoints' has ", points.size(), " numbers, should have 3 for each point");
-      object.keypoints = append(table_.keypoints, points);
-    }
+    if (fields.has("segmentation")) read_segmentation(fields, table_, object);
+    if (fields.has("keypoints")) read_keypoints(fields, table_, object);
     table_.objects.push_back(object);
-  }
-
-  void take_segmentation(const Fields& fields, CocoObject& object) {
-    const json& of = fields.at("segmentation");
-    if (of.is_object()) {
-      object.mask = static_cast<int32_t>(table_.masks.size());
-      table_.masks.push_back(run_lengths_of(Fields(of, "segmentation"), fields));
-      return;
-    }
-    if (!of.is_array())
-      fields.refuse("'segmentation' is ", brief(of), ", should be polygons or run lengths");
-    constexpr std::size_t kLeast = 6;
-    object.polygons.first = static_cast<uint32_t>(table_.polygons.size());
-    for (const json& polygon : of) {
-      const std::vector<double> points = fields.numbers(polygon, "segmentation");
-      if (points.size() < kLeast) {
-        ++table_.dropped_polygons;
-        continue;
-      }
-      if (points.size() % 2 != 0)
-        fields.refuse("'segmentation' has a polygon of ", points.size(),
-                      " numbers, should have two for each point");
-      table_.polygons.push_back(append(table_.coordinates, points));
-      ++object.polygons.count;
-    }
-  }
-
-  static RunLengths run_lengths_of(const Fields& fields, const Fields& object) {
-    const std::vector<double> size = fields.numbers("size", 2);
-    for (double side : size)
-      if (side < 1 || side > static_cast<double>(kLargestSide) || side != std::floor(side))
-        object.refuse("the size of 'segmentation' should be whole numbers from 1, is ", size[0],
-                      " x ", size[1]);
-    RunLengths runs{static_cast<int64_t>(size[0]), static_cast<int64_t>(size[1]), {}};
-    try {
-      if (fields.at("counts").is_string())
-        runs.counts = decode_run_lengths(fields.text("counts"));
-      else
-        for (double count : fields.numbers("counts")) runs.counts.push_back(whole(count));
-      check_run_lengths(runs);
-    } catch (const Error& error) {
-      object.refuse("'segmentation': ", error.what());
-    }
-    return runs;
-  }
-
-  static uint32_t whole(double count) {
-    check(count >= 0 && count <= 0xFFFFFFFFU && count == std::floor(count), "a run of ", count,
-          " pixels");
-    return static_cast<uint32_t>(count);
-  }
-
-  static PoolPart append(std::vector<float>& pool, const std::vector<double>& values) {
-    check(pool.size() + values.size() <= 0xFFFFFFFFU, "holds more than ", 0xFFFFFFFFU, " numbers");
-    const PoolPart part{static_cast<uint32_t>(pool.size()), static_cast<uint32_t>(values.size())};
-    for (double value : values) pool.push_back(static_cast<float>(value));
-    return part;
   }
 
   void sort_categories() {
@@ -190,20 +140,11 @@ class AnnotationReader {
       objects[i].image = place(images_, image_ids_[i], objects[i], "image");
       objects[i].category = place(categories_, category_ids_[i], objects[i], "category");
       ++first[objects[i].image + 1];
-      check_mask_size(objects[i]);
+      check_shapes(table_, objects[i]);
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::stable_sort(objects.begin(), objects.end(),
                      [](const CocoObject& a, const CocoObject& b) { return a.image < b.image; });
-  }
-
-  void check_mask_size(const CocoObject& object) const {
-    if (object.mask < 0) return;
-    const RunLengths& mask = table_.masks[object.mask];
-    const CocoImage& image = table_.images[object.image];
-    check(mask.height == image.height && mask.width == image.width, "annotation ", object.id,
-          ": 'segmentation' is a mask of ", mask.height, " x ", mask.width, ", but image ",
-          image.id, " is ", image.height, " high and ", image.width, " wide");
   }
 
   static int32_t place(const std::unordered_map<int64_t, std::size_t>& known, int64_t id,

@@ -52,6 +52,13 @@ std::vector<TrainingBox> training_boxes(const Annotations& table, std::size_t im
   return boxes;
 }
 
+bool is_trained(const Annotations& table, std::size_t image, const std::vector<TrainingBox>& boxes,
+                bool empty_too) {
+  return std::any_of(boxes.begin(), boxes.end(),
+                     [](const TrainingBox& box) { return !box.crowd; }) ||
+         (empty_too && table.objects_of(image).empty());
+}
+
 int64_t most_training_boxes(const Annotations& table, double least_area) {
   LeftOut left_out;
   std::size_t most = 1;

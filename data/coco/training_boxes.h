@@ -31,6 +31,11 @@ struct LeftOut {
 std::vector<TrainingBox> training_boxes(const Annotations& table, std::size_t image,
                                         double least_area, LeftOut& left_out);
 
+// True if detectors train on an image with these boxes: crowds alone are nothing to learn from.
+// `empty_too`: also on images without objects (TRAIN.EMPTY_IMAGES).
+bool is_trained(const Annotations& table, std::size_t image, const std::vector<TrainingBox>& boxes,
+                bool empty_too);
+
 // The largest number of training boxes of an image, at least 1.
 int64_t most_training_boxes(const Annotations& table, double least_area);
 

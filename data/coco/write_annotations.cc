@@ -18,13 +18,15 @@ ordered_json of_image(const CocoImage& image) {
           {"width", image.width}};
 }
 
-ordered_json of_category(const CocoCategory& category) {
+ordered_json of_category(const CocoCategory& category, const std::vector<double>& sigmas) {
   ordered_json out{{"id", category.id}, {"name", category.name}};
-  if (!category.keypoints.empty()) out["keypoints"] = category.keypoints;
+  if (category.keypoints.empty()) return out;
+  out["keypoints"] = category.keypoints;
+  if (!sigmas.empty()) out["keypoint_sigmas"] = sigmas;
   return out;
 }
 
-ordered_json numbers(const std::vector<float>& pool, PoolPart part) {
+ordered_json numbers(const std::vector<double>& pool, PoolPart part) {
   ordered_json list = ordered_json::array();
   for (uint32_t i = 0; i < part.count; ++i) list.push_back(pool[part.first + i]);
   return list;
@@ -53,10 +55,7 @@ ordered_json of_object(const Annotations& table, const CocoObject& object) {
     out["segmentation"] = segmentation(table, object);
   if (object.keypoints.count > 0) {
     out["keypoints"] = numbers(table.keypoints, object.keypoints);
-    int visible = 0;
-    for (uint32_t i = 2; i < object.keypoints.count; i += 3)
-      visible += table.keypoints[object.keypoints.first + i] > 0;
-    out["num_keypoints"] = visible;
+    out["num_keypoints"] = object.num_keypoints;
   }
   return out;
 }
@@ -81,7 +80,9 @@ void write_annotations(const std::string& path, const Annotations& table) {
     put("{");
     write_list(sink, "images", table.images, of_image);
     put(",\n");
-    write_list(sink, "categories", table.categories, of_category);
+    write_list(sink, "categories", table.categories, [&](const CocoCategory& category) {
+      return of_category(category, table.keypoint_sigmas);
+    });
     put(",\n");
     write_list(sink, "annotations", table.objects,
                [&](const CocoObject& object) { return of_object(table, object); });

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "data/coco/keypoints.h"
 #include "graph/listed.h"
 #include "lockstep/error.h"
 
@@ -12,6 +13,12 @@ namespace lockstep {
 namespace {
 
 std::string list_of(const std::vector<std::string>& names) { return "[" + listed(names) + "]"; }
+
+std::vector<std::string> texts_of(const std::vector<double>& numbers) {
+  std::vector<std::string> texts;
+  for (double number : numbers) texts.push_back(join(number));
+  return texts;
+}
 
 // Checks that categories are the same by name, because ids may differ between files. Adds keypoints
 // that only the second set has.
@@ -29,6 +36,10 @@ void join_categories(std::vector<CocoCategory>& categories, const std::vector<Co
     check(more[i].keypoints.empty() || category.keypoints == more[i].keypoints, "'", category.name,
           "' has the keypoints ", list_of(category.keypoints), " in ", first, ", but ",
           list_of(more[i].keypoints), " in ", second, why);
+    check(more[i].keypoints.empty() || category.swap == more[i].swap, "'", category.name,
+          "' swaps keypoints in a mirrored picture: ", text_of_pairs(category), " in ", first,
+          ", but ", text_of_pairs(more[i]), " in ", second,
+          "; declare the same KEYPOINT_FLIPS for both");
   }
   const bool fewer = categories.size() > more.size();
   const auto& longer = fewer ? categories : more;
@@ -36,6 +47,15 @@ void join_categories(std::vector<CocoCategory>& categories, const std::vector<Co
   if (categories.size() != more.size())
     fail(first, " has ", categories.size(), " categories, ", second, " has ", more.size(), ": '",
          longer[both].name, "' is missing in ", fewer ? second : first, why);
+}
+
+// Sigmas of either set serve both.
+void join_sigmas(std::vector<double>& sigmas, const std::vector<double>& more,
+                 const std::string& first, const std::string& second) {
+  if (sigmas.empty()) sigmas = more;
+  check(more.empty() || sigmas == more, "keypoints have the sigmas ", list_of(texts_of(sigmas)),
+        " in ", first, ", but ", list_of(texts_of(more)), " in ", second,
+        "; declare the same KEYPOINT_SIGMAS for both");
 }
 
 template <class T>
@@ -60,6 +80,7 @@ void append_table(Annotations& table, Annotations more) {
   const auto masks = static_cast<int32_t>(append(table.masks, std::move(more.masks)));
   const uint32_t keypoints = append(table.keypoints, std::move(more.keypoints));
   table.dropped_polygons += more.dropped_polygons;
+  table.pascal = table.pascal && more.pascal;
   for (CocoObject& object : more.objects) {
     object.image += images;
     object.polygons.first += polygons;
@@ -83,6 +104,7 @@ JoinedPictures::JoinedPictures(std::vector<NamedPictures> sets) {
       table_ = pictures.take_annotations();
     } else {
       join_categories(table_.categories, pictures.annotations().categories, names, set.name);
+      join_sigmas(table_.keypoint_sigmas, pictures.annotations().keypoint_sigmas, names, set.name);
       append_table(table_, pictures.take_annotations());
     }
     names += (names.empty() ? "" : " + ") + set.name;

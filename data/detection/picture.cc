@@ -5,31 +5,24 @@
 #include <cmath>
 #include <vector>
 
+#include "data/detection/between.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
 namespace {
 
-// The position of an output pixel between two input pixels.
-struct Between {
-  int64_t first = 0, second = 0;
-  float share = 0;  // weight of the second pixel
-};
-
 std::vector<Between> places(int64_t before, int64_t after, double scale) {
-  std::vector<Between> table;
-  for (int64_t i = 0; i < after; ++i) {
-    const double at = std::max(0.0, (static_cast<double>(i) + 0.5) / scale - 0.5);
-    const int64_t first = std::min(static_cast<int64_t>(at), before - 1);
-    table.push_back({first, std::min(first + 1, before - 1),
-                     static_cast<float>(at - static_cast<double>(first))});
-  }
-  return table;
+  return positions_between(before, after, [scale](double centre) { return centre / scale; });
 }
 
 void mirror(std::vector<Between>& columns, int64_t width) {
   for (Between& column : columns)
     column = {width - 1 - column.first, width - 1 - column.second, column.share};
+}
+
+void keep(std::vector<Between>& table, int64_t first, int64_t count) {
+  table.erase(table.begin(), table.begin() + first);
+  table.resize(count);
 }
 
 // Rows of the picture, interpolated horizontally: blue, then green, then red. Keeps the last two
@@ -89,25 +82,33 @@ int64_t padded(int64_t size, int64_t stride) { return (size + stride - 1) / stri
 
 void write_picture(const Image& image, const PictureScale& scale, const PictureRules& rules,
                    const PictureTensor& to) {
-  check(scale.height <= to.height && scale.width <= to.width, "a picture scaled to ", scale.height,
-        " x ", scale.width, " does not fit into ", to.height, " x ", to.width);
-  const std::vector<Between> lines = places(image.height, scale.height, scale.scale);
+  PictureCrop crop = rules.crop;
+  if (crop.height == 0) crop = {0, 0, scale.height, scale.width};
+  check(crop.height <= to.height && crop.width <= to.width, "a picture scaled to ", crop.height,
+        " x ", crop.width, " does not fit into ", to.height, " x ", to.width);
+  check(crop.top >= 0 && crop.left >= 0 && crop.top + crop.height <= scale.height &&
+            crop.left + crop.width <= scale.width,
+        "a picture scaled to ", scale.height, " x ", scale.width, " has no part of ", crop.height,
+        " x ", crop.width, " at ", crop.top, ", ", crop.left);
+  std::vector<Between> lines = places(image.height, scale.height, scale.scale);
+  keep(lines, crop.top, crop.height);
   std::vector<Between> columns = places(image.width, scale.width, scale.scale);
   if (rules.mirrored) mirror(columns, image.width);
+  keep(columns, crop.left, crop.width);
   Rows rows(image, std::move(columns));
-  for (int64_t y = 0; y < scale.height; ++y) {
+  for (int64_t y = 0; y < crop.height; ++y) {
     const Between& at = lines[y];
     const float *above = rows.row(at.first), *below = rows.row(at.second);
     for (int64_t c = 0; c < 3; ++c) {
       const float mean = rules.means[c], share = at.share;
-      const float *a = above + c * scale.width, *b = below + c * scale.width;
+      const float *a = above + c * crop.width, *b = below + c * crop.width;
       float* out = to.data + (c * to.height + y) * to.width;
-      for (int64_t x = 0; x < scale.width; ++x) out[x] = a[x] + share * (b[x] - a[x]) - mean;
-      std::fill(out + scale.width, out + to.width, 0.0F);
+      for (int64_t x = 0; x < crop.width; ++x) out[x] = a[x] + share * (b[x] - a[x]) - mean;
+      std::fill(out + crop.width, out + to.width, 0.0F);
     }
   }
   for (int64_t c = 0; c < 3; ++c)
-    std::fill(to.data + (c * to.height + scale.height) * to.width,
+    std::fill(to.data + (c * to.height + crop.height) * to.width,
               to.data + (c + 1) * to.height * to.width, 0.0F);
 }
 

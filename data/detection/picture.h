@@ -21,9 +21,16 @@ PictureScale scale_to(int64_t height, int64_t width, int64_t target, int64_t mos
 // Rounds `size` up to a multiple of `stride`.
 int64_t padded(int64_t size, int64_t stride);
 
+// A part of a scaled picture.
+struct PictureCrop {
+  int64_t top = 0, left = 0;
+  int64_t height = 0, width = 0;
+};
+
 struct PictureRules {
   std::array<float, 3> means{102.9801F, 115.9465F, 122.7717F};  // of blue, green, red
   bool mirrored = false;
+  PictureCrop crop = {};  // of the scaled and mirrored picture; 0 x 0: the whole picture
 };
 
 // A [3, height, width] tensor.
@@ -33,7 +40,7 @@ struct PictureTensor {
 };
 
 // Interpolates linearly between the centres of pixels, without smoothing. Uses the exact scale, not
-// the ratio of rounded sizes. The scaled picture must fit into the tensor.
+// the ratio of rounded sizes. The scaled picture, or its part, must fit into the tensor.
 void write_picture(const Image& image, const PictureScale& scale, const PictureRules& rules,
                    const PictureTensor& to);
 

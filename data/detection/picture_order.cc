@@ -3,15 +3,11 @@
 
 #include <algorithm>
 
+#include "data/streams.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
-namespace {
-
-constexpr uint64_t kPictureStream = uint64_t{7} << 40;  // above the streams of parameters
-
-}  // namespace
 
 PictureOrder::PictureOrder(std::vector<int32_t> groups, const OrderOptions& options)
     : groups_(std::move(groups)), options_(options) {
@@ -46,7 +42,7 @@ std::vector<OrderedPicture> PictureOrder::permutation(int64_t epoch) const {
     for (std::size_t i = 0; i < groups_.size(); ++i)
       entries.push_back({static_cast<int32_t>(i), mirrored});
   }
-  shuffle(entries, options_.seed, kPictureStream + static_cast<uint64_t>(epoch));
+  shuffle(entries, options_.seed, streams::kPictureOrder + static_cast<uint64_t>(epoch));
   return entries;
 }
 

@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "data/streams.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -13,10 +14,10 @@ namespace {
 
 constexpr int64_t kMostEnvironments = int64_t{1} << 24, kMostEpisodes = int64_t{1} << 32;
 
-// Differs from the streams of parameters, data and a step's nodes.
 uint64_t stream_of_episode(bool held_out, int64_t environment, int64_t episode) {
   const auto number = static_cast<uint64_t>(environment), turn = static_cast<uint64_t>(episode);
-  return uint64_t{1} << 62 | uint64_t{held_out} << 61 | number << 32 | turn % (uint64_t{1} << 32);
+  const uint64_t first = streams::kEpisodes | (held_out ? streams::kHeldOutEpisodes : 0);
+  return first | number << 32 | turn % (uint64_t{1} << 32);
 }
 
 }  // namespace

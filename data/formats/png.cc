@@ -121,6 +121,25 @@ class PngReader {
   Image image_;
 };
 
+// `palette`: 256 colours, if the format has one.
+std::string encoded_png(int64_t height, int64_t width, png_uint_32 format,
+                        std::span<const uint8_t> pixels, std::span<const uint8_t> palette) {
+  png_image info;
+  std::memset(&info, 0, sizeof info);
+  info.version = PNG_IMAGE_VERSION;
+  info.width = static_cast<png_uint_32>(width);
+  info.height = static_cast<png_uint_32>(height);
+  info.format = format;
+  info.colormap_entries = static_cast<png_uint_32>(palette.size() / 3);
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(info);
+  std::string bytes(size, '\0');
+  check(png_image_write_to_memory(&info, bytes.data(), &size, 0, pixels.data(), 0,
+                                  palette.empty() ? nullptr : palette.data()),
+        "a picture of ", width, " x ", height, " cannot be written: ", info.message);
+  bytes.resize(size);
+  return bytes;
+}
+
 }  // namespace
 
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n"); }
@@ -148,18 +167,11 @@ PngValues decode_png_values(const PictureFile& file) {
 }
 
 std::string png_of(const Image& image) {
-  png_image info;
-  std::memset(&info, 0, sizeof info);
-  info.version = PNG_IMAGE_VERSION;
-  info.width = static_cast<png_uint_32>(image.width);
-  info.height = static_cast<png_uint_32>(image.height);
-  info.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(info);
-  std::string bytes(size, '\0');
-  check(png_image_write_to_memory(&info, bytes.data(), &size, 0, image.rgb.data(), 0, nullptr),
-        "a picture of ", image.width, " x ", image.height, " cannot be written: ", info.message);
-  bytes.resize(size);
-  return bytes;
+  return encoded_png(image.height, image.width, PNG_FORMAT_RGB, image.rgb, {});
+}
+
+std::string png_of(const PngValues& values, std::span<const uint8_t, 3 * 256> palette) {
+  return encoded_png(values.height, values.width, PNG_FORMAT_RGB_COLORMAP, values.values, palette);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 // Reads PNG files with libpng.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +25,7 @@ struct PngValues {
 };
 // Throws for colours without a palette and for 16 bits.
 PngValues decode_png_values(const PictureFile& file);
+// Encodes values as indices of a palette: red, green and blue of each of 256 values.
+std::string png_of(const PngValues& values, std::span<const uint8_t, 3 * 256> palette);
 
 }  // namespace lockstep

@@ -23,6 +23,7 @@ inline constexpr std::array kSceneShapes{"disc", "box", "triangle", "arrow"};
 // Keypoints of an arrow. Barbs and corners of the tail are pairs.
 inline constexpr std::array kArrowPoints{"tip", "left_barb", "right_barb", "left_tail",
                                          "right_tail"};
+inline constexpr double kArrowSigma = 0.05;  // of each point, in scores of keypoints
 inline constexpr std::array<std::size_t, 5> kArrowPlaces{0, 6, 1, 4, 3};  // indices in outline
 
 // An outline around the origin, about two wide and high. `slant` changes the proportions of boxes

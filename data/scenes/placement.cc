@@ -66,18 +66,18 @@ RunLengths mask_of(const std::vector<Outline>& outlines, int64_t side) {
   return runs;
 }
 
-PoolPart append_points(std::vector<float>& pool, const Outline& outline) {
+PoolPart append_points(std::vector<double>& pool, const Outline& outline) {
   const PoolPart part{static_cast<uint32_t>(pool.size()),
                       static_cast<uint32_t>(2 * outline.size())};
   for (const ScenePoint& p : outline) {
-    pool.push_back(static_cast<float>(p.x));
-    pool.push_back(static_cast<float>(p.y));
+    pool.push_back(p.x);
+    pool.push_back(p.y);
   }
   return part;
 }
 
 // Appends x, y and visibility of each point: 2 for a visible point, 1 for a point that a later
-// object hides.
+// object hides. As in COCO, coordinates are numbers of pixels: 0 is the middle of the first pixel.
 PoolPart append_arrow_points(Annotations& table, const ScenePlan& plan, std::size_t place) {
   const auto first = static_cast<uint32_t>(table.keypoints.size());
   for (std::size_t corner : kArrowPlaces) {
@@ -85,8 +85,8 @@ PoolPart append_arrow_points(Annotations& table, const ScenePlan& plan, std::siz
     const bool hidden =
         std::any_of(plan.objects.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                     plan.objects.end(), [&](const auto& o) { return contains(o.outline, p); });
-    for (double number : {p.x, p.y, hidden ? 1.0 : 2.0})
-      table.keypoints.push_back(static_cast<float>(number));
+    for (double number : {p.x - 0.5, p.y - 0.5, hidden ? 1.0 : 2.0})
+      table.keypoints.push_back(number);
   }
   return {first, static_cast<uint32_t>(3 * kArrowPlaces.size())};
 }
@@ -152,7 +152,10 @@ void append_scene(Annotations& table, const ScenePlan& plan, int64_t side) {
     object.area = area_of(each.outline);
     object.polygons = {static_cast<uint32_t>(table.polygons.size()), 1};
     table.polygons.push_back(append_points(table.coordinates, each.outline));
-    if (each.shape == SceneShape::arrow) object.keypoints = append_arrow_points(table, plan, i);
+    if (each.shape == SceneShape::arrow) {
+      object.keypoints = append_arrow_points(table, plan, i);
+      object.num_keypoints = static_cast<int32_t>(kArrowPlaces.size());  // hidden ones count, too
+    }
     table.objects.push_back(object);
   }
   table.first_object.push_back(table.objects.size());

@@ -6,21 +6,20 @@
 #include <cmath>
 
 #include "data/scenes/placement.h"
+#include "data/streams.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kTrainScenes = uint64_t{5} << 40, kHeldOutScenes = uint64_t{6} << 40;
-constexpr uint64_t kPaintStream = uint64_t{1} << 39;  // added to a scene's stream
 constexpr int64_t kSceneSide = Scenes::kSide;
 
 using Colour = std::array<double, 3>;
 using Canvas = std::vector<Colour>;
 
 uint64_t stream_of(const SceneOptions& options, std::size_t scene) {
-  return (options.held_out ? kHeldOutScenes : kTrainScenes) + scene;
+  return (options.held_out ? streams::kHeldOutScenes : streams::kScenes) + scene;
 }
 
 // A colour far enough from black and white that noise is rarely clipped.
@@ -100,6 +99,7 @@ Scenes::Scenes(const SceneOptions& options) : options_(options) {
   CocoCategory& arrow = annotations_.categories.back();
   arrow.keypoints.assign(kArrowPoints.begin(), kArrowPoints.end());
   arrow.swap = {{1, 2}, {3, 4}};
+  annotations_.keypoint_sigmas.assign(kArrowPoints.size(), kArrowSigma);
   annotations_.first_object.push_back(0);
   for (int64_t i = 0; i < options.count; ++i) {
     PhiloxSequence random(options.seed, stream_of(options, i));
@@ -108,7 +108,7 @@ Scenes::Scenes(const SceneOptions& options) : options_(options) {
 }
 
 Image Scenes::picture(std::size_t scene) const {
-  PhiloxSequence random(options_.seed, stream_of(options_, scene) + kPaintStream);
+  PhiloxSequence random(options_.seed, stream_of(options_, scene) + streams::kScenePaint);
   const Colour ground = any_colour(random);
   Canvas canvas = textured_ground(ground, random);
   for (const CocoObject& object : annotations_.objects_of(scene)) {

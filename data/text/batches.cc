@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "data/streams.h"
 #include "data/text/order.h"
 #include "lockstep/error.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
-
-constexpr uint64_t kBeginnings = uint64_t{7} << 40;  // stream; others: labelled_images.cc, ..
 
 std::vector<TextRange> places_of(const std::vector<TextRange>& ranges, int64_t length) {
   check(length > 0, "rows of ", length, " characters; a row should have at least 1");
@@ -35,7 +34,7 @@ TextOrder::TextOrder(const std::vector<TextRange>& ranges, int64_t length, uint6
 
 int64_t TextOrder::start(int64_t number) const {
   const auto pass = static_cast<uint64_t>(number / slots_);
-  const int64_t beginning = PhiloxSequence(seed_, kBeginnings + pass).below(starts_);
+  const int64_t beginning = PhiloxSequence(seed_, streams::kTextBeginnings + pass).below(starts_);
   int64_t place = (order_.at(number) * length_ + beginning) % starts_;
   for (const TextRange& range : ranges_) {
     if (place < range.size()) return range.first + place;

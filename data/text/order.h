@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/labelled_images.h"
+#include "data/epoch_order.h"
 #include "lockstep/text.h"
 
 namespace lockstep {
