@@ -1,35 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/detection/box_stage.h"
 
-#include <cmath>
-
 #include "builders/detection/coding.h"
 #include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
 #include "lockstep/operators.h"
 #include "models/detection/detections.h"
 #include "models/detection/pooled_rois.h"
+#include "models/detection/position_head.h"
+#include "models/detection/roi_sampling.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/loss/loss.h"
 
 namespace lockstep {
 namespace {
 
-RoiPooling pooling_of(const FastRcnnOptions& options) {
-  return {options.roi_xform_method, options.roi_xform_resolution, options.roi_xform_sampling_ratio};
+RoiPooling pooling_of(const FastRcnnOptions& options, const BoxHeadFunction& head) {
+  return {options.roi_xform_method,
+          head.resolution > 0 ? head.resolution : options.roi_xform_resolution,
+          options.roi_xform_sampling_ratio};
 }
 
-// The largest number of an image's RoIs sampled as objects.
-int64_t foreground_rois(const DetectionTrainOptions& train) {
-  return std::llrint(train.fg_fraction * static_cast<double>(train.batch_size_per_im));
-}
-
-struct BoxScores {
-  Value scores;  // [n, classes]
-  Value deltas;  // [n, 4 per class, or 8 if they do not depend on the class]
-};
-
-BoxScores box_scores(Net& net, const DetectorOptions& options, const Feature& x) {
+BoxScores scores_of_features(Net& net, const DetectorOptions& options, const Feature& x) {
   const int64_t classes = options.model.num_classes;
   const int64_t coded = options.model.cls_agnostic_bbox_reg ? 2 : classes;
   const Value scores = fc_layer(net, x.x, classes, {.weight = gaussian(0.01F)}, "cls_score");
@@ -51,6 +43,18 @@ Value deltas_of_labels(Graph& graph, Value deltas, Value labels, bool agnostic,
   return gather_elements(graph, deltas, add(graph, first, steps, name + "_index"), 2, name);
 }
 
+}  // namespace
+
+BoxScores scores_of_boxes(Net& net, const DetectorOptions& options, ResidualHead& stage_5,
+                          const BoxHeadFunction* head, const Features& features, PictureBoxes rois,
+                          Value im_info) {
+  if (!head) return position_scores(net, options, features.maps.front(), rois, im_info);
+  const Feature pooled =
+      pooled_rois(net, options, features, rois, im_info, pooling_of(options.fast_rcnn, *head),
+                  features.pyramid() ? "roi_feat" : "pool5");
+  return scores_of_features(net, options, head->build(net, options, stage_5, pooled));
+}
+
 void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
                 const SampledProposals& sample) {
   Graph& graph = net.graph;
@@ -67,14 +71,17 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
   });
   net.metric("accuracy_cls", label_accuracy(graph, out.scores, labels, "accuracy_cls"));
 
-  // Objects are the first entries of each image.
+  // Objects are the first entries of each image. With a smaller threshold for boxes, any entry may
+  // have a box to learn.
   const std::string name = "loss_bbox";
+  const Value box_labels = sample.box_labels ? sample.box_labels : sample.labels;
+  const bool any = sample.box_labels && options.train.bbox_thresh < options.train.fg_thresh;
   const auto first = [&](Value x, const char* ending) {
-    return slice(graph, x, 1, 0, foreground, name + ending);
+    return any ? x : slice(graph, x, 1, 0, foreground, name + ending);
   };
   const int64_t columns = graph.shape(out.deltas)[1].size();
   const Value of_images = reshape(graph, out.deltas, {images, places, columns}, name + "_images");
-  const Value of_objects = first(sample.labels, "_labels");
+  const Value of_objects = first(box_labels, "_labels");
   const Value deltas = deltas_of_labels(graph, first(of_images, "_first"), of_objects,
                                         options.model.cls_agnostic_bbox_reg, name + "_deltas");
   const Value distance =
@@ -86,8 +93,9 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
                 [&](const std::string& as) { return per_count(graph, sum, rois, as); });
 }
 
-void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
-                 const Proposals& proposals, const DetectorInputs& in) {
+std::optional<Detections> box_outputs(Net& net, const DetectorOptions& options,
+                                      const BoxScores& out, const Proposals& proposals,
+                                      const DetectorInputs& in) {
   Graph& graph = net.graph;
   const int64_t classes = options.model.num_classes;
   const int64_t places = graph.shape(proposals.boxes.value)[1].size();
@@ -115,41 +123,7 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
     boxes = graph.add_value({.type = "Expand", .inputs = {boxes, shape}}, "pred_boxes_columns");
   }
   const PictureBoxes candidates(reshape(graph, boxes, {in.images, -1, 4}, "pred_boxes_candidates"));
-  output_detections(net, options, {candidates, scores, none, options.test.score_thresh}, in);
-}
-
-}  // namespace
-
-void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
-               const Features& features, const Proposals& proposals, const DetectorInputs& in) {
-  Graph& graph = net.graph;
-  PictureBoxes rois = proposals.boxes;
-  SampledProposals sample;
-  if (net.training()) {
-    const DetectionTrainOptions& train = options.train;
-    std::vector<float> weights;
-    for (double weight : options.model.bbox_reg_weights)
-      weights.push_back(static_cast<float>(weight));
-    sample =
-        proposal_targets(graph, proposals.boxes.value, proposals.sources, in.truth, in.image_number,
-                         {.sample = train.batch_size_per_im,
-                          .foreground = foreground_rois(train),
-                          .foreground_overlap = static_cast<float>(train.fg_thresh),
-                          .background_high = static_cast<float>(train.bg_thresh_hi),
-                          .background_low = static_cast<float>(train.bg_thresh_lo),
-                          .crowd_overlap = static_cast<float>(train.crowd_filter_thresh),
-                          .weights = weights},
-                         "rois");
-    rois = PictureBoxes(sample.rois);
-  }
-  const bool pyramid = features.pyramid();
-  const Feature pooled = pooled_rois(net, options, features, rois, in.im_info,
-                                     pooling_of(options.fast_rcnn), pyramid ? "roi_feat" : "pool5");
-  const BoxScores out = box_scores(net, options, head(net, options, body, pooled));
-  if (net.training())
-    box_losses(net, options, out, sample);
-  else
-    box_outputs(net, options, out, proposals, in);
+  return output_detections(net, options, {candidates, scores, none, options.test.score_thresh}, in);
 }
 
 }  // namespace lockstep

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second stage of a detector, which pools RoIs, classifies them and refines their boxes
-// (Girshick 2015).
+// Classifies RoIs and refines their boxes (Girshick 2015): scores, their losses in training, and
+// the results in prediction.
 #pragma once
 
-#include "models/detection/box_heads.h"
+#include <optional>
+
+#include "models/detection/catalogue.h"
 #include "models/detection/rpn.h"
+#include "operators/boxes/boxes.h"
 
 namespace lockstep {
 
-// Training: samples RoIs and adds loss_cls, loss_bbox and accuracy_cls. Prediction: adds the
-// outputs.
-void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
-               const Features& features, const Proposals& proposals, const DetectorInputs& in);
+// The scores of rois [I, R, 4]. `head` is null for R-FCN.
+BoxScores scores_of_boxes(Net& net, const DetectorOptions& options, ResidualHead& stage_5,
+                          const BoxHeadFunction* head, const Features& features, PictureBoxes rois,
+                          Value im_info);
+
+// Adds loss_cls, loss_bbox and accuracy_cls.
+void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
+                const SampledProposals& sample);
+
+// Adds the outputs of boxes (output_detections).
+std::optional<Detections> box_outputs(Net& net, const DetectorOptions& options,
+                                      const BoxScores& out, const Proposals& proposals,
+                                      const DetectorInputs& in);
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lockstep/error.h"
+#include "models/detection/vgg_body.h"
 
 namespace lockstep {
 namespace {
@@ -36,13 +37,17 @@ std::vector<BodyFunction> list_of_bodies() {
     if (depth.has_finest_level_body)
       add(join("FPN.add_fpn_ResNet", depth.layers, "_conv5_P2only_body"), Top::finest_of_pyramid,
           depth, 5);
-  for (const char* name :
-       {"VGG16.add_VGG16_conv5_body", "VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body"})
-    bodies.push_back({{name}, Top::stage});
+  bodies.push_back({{"VGG16.add_VGG16_conv5_body"}, Top::stage, {}, vgg16_body});
+  bodies.push_back({{"VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body"}, Top::stage, {}, vgg_m_body});
   return bodies;
 }
 
 }  // namespace
+
+int64_t BodyFunction::stride(int64_t res5_dilation) const {
+  if (top == Top::finest_of_pyramid) return 4;
+  return has_stage_5() && res5_dilation == 1 ? 32 : 16;
+}
 
 const std::vector<BodyFunction>& body_functions() {
   static const std::vector<BodyFunction> functions = list_of_bodies();
@@ -55,33 +60,29 @@ const std::vector<BoxHeadFunction>& box_head_functions() {
       {{"fast_rcnn_heads.add_roi_2mlp_head", "head_builder.add_roi_2mlp_head"}, box_head_2mlp},
       {{"fast_rcnn_heads.add_roi_Xconv1fc_head"}, box_head_convs_fc},
       {{"fast_rcnn_heads.add_roi_Xconv1fc_gn_head"}, box_head_convs_gn_fc, true},
-      {{"VGG16.add_VGG16_roi_fc_head"}},
-      {{"VGG_CNN_M_1024.add_VGG_CNN_M_1024_roi_fc_head"}}};
+      {{"VGG16.add_VGG16_roi_fc_head"}, box_head_vgg16, false, false, 7},
+      {{"VGG_CNN_M_1024.add_VGG_CNN_M_1024_roi_fc_head"}, box_head_vgg_m, false, false, 6}};
   return functions;
 }
 
 const std::vector<MaskHeadFunction>& mask_head_functions() {
+  const auto head = [](const std::string& name) {
+    return NamedFunction{"mask_rcnn_heads.mask_rcnn_fcn_head_" + name,
+                         "mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_" + name};
+  };
   static const std::vector<MaskHeadFunction> functions{
-      {{"mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs",
-        "mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v1up4convs"}},
-      {{"mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs_gn"}, true},
-      {{"mask_rcnn_heads.mask_rcnn_fcn_head_v1up",
-        "mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v1up"}},
-      {{"mask_rcnn_heads.mask_rcnn_fcn_head_v0upshare",
-        "mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v0upshare"},
-       false,
-       true},
-      {{"mask_rcnn_heads.mask_rcnn_fcn_head_v0up",
-        "mask_rcnn_heads.ResNet_mask_rcnn_fcn_head_v0up"},
-       false,
-       true}};
+      {head("v1up4convs"), 4},
+      {{"mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs_gn"}, 4, true},
+      {head("v1up"), 2},
+      {head("v0upshare"), 0, false, true, true},
+      {head("v0up"), 0, false, true}};
   return functions;
 }
 
-const std::vector<NamedFunction>& keypoint_head_functions() {
-  static const std::vector<NamedFunction> functions{
-      {"keypoint_rcnn_heads.add_roi_pose_head_v1convX"},
-      {"keypoint_rcnn_heads.add_ResNet_roi_conv5_head_for_keypoints"}};
+const std::vector<KeypointHeadFunction>& keypoint_head_functions() {
+  static const std::vector<KeypointHeadFunction> functions{
+      {{"keypoint_rcnn_heads.add_roi_pose_head_v1convX"}},
+      {{"keypoint_rcnn_heads.add_ResNet_roi_conv5_head_for_keypoints"}, true}};
   return functions;
 }
 

@@ -21,20 +21,29 @@ enum class Top { stage, pyramid, finest_of_pyramid };
 struct BodyFunction : NamedFunction {
   Top top = Top::stage;
   ResidualBody residual = {};
-  Body build = nullptr;  // null: files may name it, and building its network is refused
-  bool is_built() const { return build != nullptr; }
-  bool has_stage_5() const { return residual.last_stage == 5; }
+  Body build = nullptr;
+  // Another body than a ResNet has no numbered stages of blocks.
+  bool is_residual() const { return residual.blocks[0] > 0; }
+  bool has_stage_5() const { return is_residual() && residual.last_stage == 5; }
+  // Of the body's last map, without a pyramid.
+  int64_t stride(int64_t res5_dilation) const;
 };
 
 struct BoxHeadFunction : NamedFunction {
-  BoxHead build = nullptr;  // null: files may name it, and building its network is refused
-  bool normed = false;      // with group normalisation
+  BoxHead build = nullptr;
+  bool normed = false;  // with group normalisation
   bool is_stage_5 = false;
-  bool is_built() const { return build != nullptr; }
+  int64_t resolution = 0;  // of pooled RoIs; 0: FAST_RCNN.ROI_XFORM_RESOLUTION
 };
 
 struct MaskHeadFunction : NamedFunction {
+  int64_t convs = 0;  // 3x3
   bool normed = false;
+  bool is_stage_5 = false;
+  bool shares_stage_5 = false;  // parameters of stage 5 are the box head's
+};
+
+struct KeypointHeadFunction : NamedFunction {
   bool is_stage_5 = false;
 };
 
@@ -43,13 +52,13 @@ struct BlockFunction : NamedFunction {
   bool normed = false;
 };
 
-const std::vector<BodyFunction>& body_functions();             // MODEL.CONV_BODY
-const std::vector<BoxHeadFunction>& box_head_functions();      // FAST_RCNN.ROI_BOX_HEAD
-const std::vector<MaskHeadFunction>& mask_head_functions();    // MRCNN.ROI_MASK_HEAD
-const std::vector<NamedFunction>& keypoint_head_functions();   // KRCNN.ROI_KEYPOINTS_HEAD
-const std::vector<BlockFunction>& stem_functions();            // RESNETS.STEM_FUNC
-const std::vector<BlockFunction>& transformation_functions();  // RESNETS.TRANS_FUNC
-const std::vector<BlockFunction>& shortcut_functions();        // RESNETS.SHORTCUT_FUNC
+const std::vector<BodyFunction>& body_functions();                   // MODEL.CONV_BODY
+const std::vector<BoxHeadFunction>& box_head_functions();            // FAST_RCNN.ROI_BOX_HEAD
+const std::vector<MaskHeadFunction>& mask_head_functions();          // MRCNN.ROI_MASK_HEAD
+const std::vector<KeypointHeadFunction>& keypoint_head_functions();  // KRCNN.ROI_KEYPOINTS_HEAD
+const std::vector<BlockFunction>& stem_functions();                  // RESNETS.STEM_FUNC
+const std::vector<BlockFunction>& transformation_functions();        // RESNETS.TRANS_FUNC
+const std::vector<BlockFunction>& shortcut_functions();              // RESNETS.SHORTCUT_FUNC
 
 // Null for an unknown name.
 template <class Function>

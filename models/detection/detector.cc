@@ -2,36 +2,24 @@
 #include "models/detection/detector.h"
 
 #include "builders/detection/empty_places.h"
-#include "graph/nearest.h"
 #include "lockstep/operators.h"
-#include "models/detection/box_stage.h"
-#include "models/detection/catalogue.h"
 #include "models/detection/fpn.h"
+#include "models/detection/named_function.h"
+#include "models/detection/position_head.h"
 #include "models/detection/retinanet.h"
+#include "models/detection/roi_maps.h"
+#include "models/detection/second_stage.h"
 
 namespace lockstep {
 namespace {
 
-template <class Function>
-const Function& built(const std::vector<Function>& functions, const char* key,
-                      const std::string& name) {
-  std::vector<std::string> names;
-  for (const Function& function : functions) {
-    if (!function.is_built()) continue;
-    if (function.name == name) return function;
-    names.push_back(function.name);
-  }
-  const std::string near = nearest(name, names);
-  fail(key, ": '", name, "' is not built by this version",
-       near.empty() ? "" : join("; the nearest supported name is '", near, "'"));
-}
-
 const BodyFunction& body_of(const DetectorOptions& options) {
-  return built(body_functions(), "MODEL.CONV_BODY", options.model.conv_body);
+  return function_named_by("MODEL.CONV_BODY", body_functions(), options.model.conv_body);
 }
 
 const BoxHeadFunction& box_head_of(const DetectorOptions& options) {
-  return built(box_head_functions(), "FAST_RCNN.ROI_BOX_HEAD", options.fast_rcnn.roi_box_head);
+  return function_named_by("FAST_RCNN.ROI_BOX_HEAD", box_head_functions(),
+                           options.fast_rcnn.roi_box_head);
 }
 
 Features features_of(Net& net, const DetectorOptions& options, const BodyFunction& body,
@@ -58,7 +46,24 @@ void output_proposals(Net& net, const Proposals& proposals) {
                            DType::int64, "rpn_rois_count"));
 }
 
+void predict_maps(Net& net, const DetectorOptions& options) {
+  const Value data = image_input(net, options);
+  output_roi_maps(net, options, features_of(net, options, body_of(options), data));
+}
+
+void predict_shapes(Net& net, const DetectorOptions& options) {
+  const BodyFunction& body = body_of(options);
+  // Only the shapes of these maps matter.
+  Graph graph(net.graph.ops());
+  Net traced(graph, Mode::infer);
+  const Features features = features_of(traced, options, body, image_input(traced, options));
+  shapes_of_fed_boxes(net, options, body.residual, fed_roi_maps(net, options, features, graph));
+}
+
 void build(Net& net, const DetectorOptions& options) {
+  const Predicts part = net.training() ? Predicts::all : options.test.predicts;
+  if (part == Predicts::maps) return predict_maps(net, options);
+  if (part == Predicts::shapes) return predict_shapes(net, options);
   const BodyFunction& body = body_of(options);
   const DetectorInputs in = detector_inputs(net, options);
   const Features features = features_of(net, options, body, in.data);
@@ -73,7 +78,9 @@ void build(Net& net, const DetectorOptions& options) {
   } else {
     proposals = fed_proposals(net, in);
   }
-  box_stage(net, options, body.residual, box_head_of(options).build, features, proposals, in);
+  const BoxHeadFunction* const head = scores_by_position(options) ? nullptr : &box_head_of(options);
+  second_stage(net, options, body.residual, head, features, proposals, in);
+  if (part == Predicts::boxes_and_maps) output_roi_maps(net, options, features);
 }
 
 void check_pyramid(const DetectorOptions& o, Top top) {
@@ -108,6 +115,14 @@ bool has_box_head(const DetectorOptions& options) {
   return !options.model.rpn_only && !options.retinanet.retinanet_on;
 }
 
+bool has_mask_head(const DetectorOptions& options) {
+  return has_box_head(options) && options.model.mask_on;
+}
+
+bool has_keypoint_head(const DetectorOptions& options) {
+  return has_box_head(options) && options.model.keypoints_on;
+}
+
 void check_detector(const DetectorOptions& options) {
   check(options.model.num_classes >= 2 || options.model.rpn_only,
         "MODEL.NUM_CLASSES: ", options.model.num_classes,
@@ -117,24 +132,34 @@ void check_detector(const DetectorOptions& options) {
   check(!options.retinanet.retinanet_on || options.fpn.fpn_on,
         "RETINANET.RETINANET_ON needs FPN.FPN_ON");
   check(!options.model.rpn_only || options.rpn.rpn_on, "MODEL.RPN_ONLY needs RPN.RPN_ON");
-  if (has_box_head(options)) {
-    box_head_of(options);
+  if (has_box_head(options))
     check(options.model.bbox_reg_weights.size() == 4,
           "MODEL.BBOX_REG_WEIGHTS: ", options.model.bbox_reg_weights.size(),
           " numbers, should be 4");
+  if (scores_by_position(options)) {
+    check(!options.fpn.fpn_on, "MODEL.TYPE: ", options.model.type,
+          " reads one feature map, but FPN.FPN_ON is true");
+    check(!options.model.rpn_only, "MODEL.TYPE: ", options.model.type,
+          " has a second stage, which MODEL.RPN_ONLY leaves out");
+  } else if (has_box_head(options)) {
+    const BoxHeadFunction& head = box_head_of(options);
+    check(!head.is_stage_5 || body_of(options).is_residual(), "FAST_RCNN.ROI_BOX_HEAD: ", head.name,
+          " is stage 5 of a ResNet, and MODEL.CONV_BODY ", options.model.conv_body,
+          " is no ResNet");
     const std::string& method = options.fast_rcnn.roi_xform_method;
     check(method == "RoIAlign" || method == "RoIPoolF", "FAST_RCNN.ROI_XFORM_METHOD: '", method,
           "', should be RoIAlign or RoIPoolF");
   }
+  if (has_shape_heads(options)) {
+    const char* const key = options.model.mask_on ? "MODEL.MASK_ON" : "MODEL.KEYPOINTS_ON";
+    check(has_box_head(options) && !scores_by_position(options), key,
+          " is true, but the network has no RoI heads: ",
+          options.model.rpn_only ? "MODEL.RPN_ONLY is true" : "MODEL.TYPE is ",
+          options.model.rpn_only ? "" : options.model.type);
+    check_shape_heads(options, body_of(options), &box_head_of(options));
+  }
   input_size(options, Mode::train);
   input_size(options, Mode::infer);
-}
-
-std::vector<std::string> left_out_of(const DetectorOptions& options) {
-  std::vector<std::string> parts;
-  if (options.model.mask_on) parts.emplace_back("the mask head (MODEL.MASK_ON)");
-  if (options.model.keypoints_on) parts.emplace_back("the keypoint head (MODEL.KEYPOINTS_ON)");
-  return parts;
 }
 
 }  // namespace lockstep

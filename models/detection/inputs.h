@@ -11,17 +11,27 @@ namespace lockstep {
 
 struct DetectorInputs {
   int64_t images = 1;
-  Value data;              // [I, 3, height, width]
+  Value data;              // [I, 3, height, width], multiples of input_stride
   Value im_info;           // [I, 3]: height and width of the image within data, and scale
   PictureBoxes proposals;  // [I, P, 4], boxes without area in empty slots; or none
   // Training:
   Value image_number;  // [I]
   TrueBoxes truth;     // in picture coordinates
+  // Outlines for a network with a mask head, keypoints for a network with a keypoint head; else
+  // none. Networks without a second stage have neither head.
+  TrueShapes shapes;
 };
 DetectorInputs detector_inputs(Net& net, const DetectorOptions& options);
+// Declares `data` alone.
+Value image_input(Net& net, const DetectorOptions& options);
 
 // True if proposals are fed, because the network has no RPN and is not a RetinaNet.
 bool takes_proposals(const DetectorOptions& options);
+
+// True if training reads the outlines of objects (MODEL.MASK_ON), or their keypoints
+// (MODEL.KEYPOINTS_ON).
+bool takes_outlines(const DetectorOptions& options);
+bool takes_keypoints(const DetectorOptions& options);
 
 // The stride of the coarsest feature map. Height and width of the input are multiples of this
 // stride.

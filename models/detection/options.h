@@ -122,6 +122,11 @@ struct RetinaNetOptions {  // RETINANET
 
 struct RfcnOptions {  // RFCN
   int64_t ps_grid_size = 3;
+  int64_t reduced_channels = 0;  // not in Detectron, whose older types imply 1024; 0: not reduced
+};
+
+struct VggOptions {  // VGG: not in Detectron, for smaller bodies
+  int64_t channel_divisor = 1;
 };
 
 struct ResNetOptions {  // RESNETS
@@ -149,6 +154,7 @@ struct DetectionTrainOptions {  // TRAIN: keys that change a network
   int64_t batch_size_per_im = 64;
   double fg_fraction = 0.25;
   double fg_thresh = 0.5;
+  double bbox_thresh = 0.5;  // as fg_thresh: the boxes of objects are learnt
   double bg_thresh_hi = 0.5;
   double bg_thresh_lo = 0;
   double rpn_positive_overlap = 0.7;
@@ -166,6 +172,30 @@ struct DetectionTrainOptions {  // TRAIN: keys that change a network
   bool shared_normalisers = false;  // not in Detectron: losses per count of all replicas
 };
 
+struct SoftSuppression {  // TEST.SOFT_NMS
+  bool enabled = false;
+  std::string method = "linear";
+  double sigma = 0.5;
+};
+
+struct BoxVote {  // TEST.BBOX_VOTE
+  bool enabled = false;
+  double vote_th = 0.8;
+  std::string scoring_method = "ID";
+  double scoring_method_beta = 1;
+};
+
+// The part of the network that a prediction graph computes.
+enum class Predicts {
+  all,             // boxes, and masks and heatmaps of all places, empty places included
+  boxes,           // without masks and heatmaps
+  maps,            // the feature maps that heads pool, as outputs roi_map_0, .. (finest first)
+  boxes_and_maps,  // boxes and maps
+  // Masks and heatmaps of fed boxes: inputs roi_map_0, .., im_info, boxes [1, P, 4] in the picture
+  // and classes [1, P], with zeros in empty places.
+  shapes
+};
+
 struct DetectionTestOptions {  // TEST: keys that change a network
   int64_t scale = 600;
   int64_t max_size = 1000;
@@ -178,14 +208,23 @@ struct DetectionTestOptions {  // TEST: keys that change a network
   double rpn_min_size = 0;
   int64_t detections_per_im = 100;
   double score_thresh = 0.05;
+  SoftSuppression soft_nms;
+  BoxVote bbox_vote;
+  // No key: the network outputs the candidates of all classes, not the results among them.
+  bool all_candidates = false;
+  // No keys.
+  Predicts predicts = Predicts::all;
+  int64_t shape_places = 0;  // P of Predicts::shapes
 };
 
-// The fixed sizes of a detector's graphs.
+// The sizes of a detector's graphs, fixed unless `open`.
 struct DetectionShape {
   int64_t height = 0,
           width = 0;         // of the input; 0: the widest that TRAIN.SCALES and MAX_SIZE allow
   int64_t true_boxes = 128;  // slots for true boxes of an image
+  int64_t vertices = 8192;   // slots for vertices of an image's outlines, in models with masks
   int64_t proposals = 2000;  // slots for fed proposals, in models without an RPN
+  bool open = false;         // a prediction takes an image of any height and width
 };
 
 struct DetectorOptions {
@@ -197,6 +236,7 @@ struct DetectorOptions {
   KeypointOptions krcnn;
   RetinaNetOptions retinanet;
   RfcnOptions rfcn;
+  VggOptions vgg;
   ResNetOptions resnets;
   GroupNormOptions group_norm;
   DetectionTrainOptions train;

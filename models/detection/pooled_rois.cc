@@ -5,6 +5,7 @@
 
 #include "builders/detection/coding.h"
 #include "lockstep/operators.h"
+#include "models/detection/roi_maps.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/roi/roi.h"
 
@@ -17,7 +18,9 @@ Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std
   const Value sides = box_sides(graph, rois.value, name + "_sides");
   const Value area = mul(graph, slice(graph, sides, 1, 0, 1, name + "_w"),
                          slice(graph, sides, 1, 1, 2, name + "_h"), name + "_area");
-  const Value scale = unary("Sqrt", area, "_side");
+  // A box lower than a pixel, whose last pixel is scaled, may end before its first pixel.
+  const Value positive = unary("Relu", area, "_area_positive");
+  const Value scale = unary("Sqrt", positive, "_side");
   const Value relative =
       div(graph, scale, shared_number(graph, fpn.roi_canonical_scale), name + "_relative");
   // Adding 1e-6 keeps a RoI with exactly a level's size on this level.
@@ -36,23 +39,29 @@ Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std
   return reshape(graph, cast(graph, limited, DType::int64, name + "_numbers"), {-1}, name);
 }
 
-Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features,
-                    PictureBoxes rois, Value im_info, const RoiPooling& pooling,
-                    const std::string& name) {
-  Graph& graph = net.graph;
+ListedRois listed_rois(Graph& graph, PictureBoxes rois, Value im_info, const std::string& name) {
   const int64_t images = graph.shape(rois.value)[0].size();
   const int64_t places = graph.shape(rois.value)[1].size();
   std::vector<int64_t> image_of;
   for (int64_t roi = 0; roi < images * places; ++roi) image_of.push_back(roi / places);
   const Value image = graph.constant(name + "_image", Literal::vector(image_of));
   const InputBoxes scaled = to_input(graph, rois, im_info, name + "_rois_scaled");
-  const Value boxes =
-      reshape(graph, with_last_pixels(graph, scaled, name + "_rois_last"), {-1, 4}, name + "_rois");
+  const Value last = with_last_pixels(graph, scaled, name + "_rois_last");
+  return {scaled, reshape(graph, last, {-1, 4}, name + "_rois"), image};
+}
+
+Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features,
+                    PictureBoxes rois, Value im_info, const RoiPooling& pooling,
+                    const std::string& name) {
+  Graph& graph = net.graph;
+  const ListedRois listed = listed_rois(graph, rois, im_info, name);
+  const Value boxes = listed.last_pixels, image = listed.images;
   const RoiAlignAttrs align{.height = pooling.resolution,
                             .width = pooling.resolution,
                             .sampling_ratio = pooling.sampling_ratio};
-  if (!features.pyramid() || !options.fpn.multilevel_rois) {
-    const Feature& map = features.maps.front();
+  const std::vector<Feature> sources = roi_maps(options, features);
+  if (!pools_from_levels(options, features)) {
+    const Feature& map = sources.front();
     const float scale = 1.0F / static_cast<float>(map.stride);
     if (pooling.method == "RoIAlign")
       return {roi_align(graph, map.x, boxes, image, scale, align, name), map.channels, 0, name};
@@ -66,14 +75,14 @@ Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& fe
         pooling.method, " (FPN.MULTILEVEL_ROIS and ROI_XFORM_METHOD)");
   std::vector<Value> maps;
   std::vector<float> scales;
-  for (int64_t level = options.fpn.roi_min_level; level <= options.fpn.roi_max_level; ++level) {
-    maps.push_back(features.level(level).x);
-    scales.push_back(1.0F / static_cast<float>(features.level(level).stride));
+  for (const Feature& level : sources) {
+    maps.push_back(level.x);
+    scales.push_back(1.0F / static_cast<float>(level.stride));
   }
-  const InputBoxes listed(reshape(graph, scaled.value, {-1, 4}, name + "_rois_boxes"));
-  const Value levels = roi_levels(graph, options.fpn, listed, name + "_level");
+  const InputBoxes flat(reshape(graph, listed.boxes.value, {-1, 4}, name + "_rois_boxes"));
+  const Value levels = roi_levels(graph, options.fpn, flat, name + "_level");
   return {multilevel_roi_align(graph, maps, boxes, image, levels, scales, align, name),
-          features.maps.front().channels, 0, name};
+          sources.front().channels, 0, name};
 }
 
 }  // namespace lockstep

@@ -21,6 +21,14 @@ Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& fe
                     PictureBoxes rois, Value im_info, const RoiPooling& pooling,
                     const std::string& name);
 
+// RoIs [I, R, 4] of all images in one list.
+struct ListedRois {
+  InputBoxes boxes;   // [I, R, 4]
+  Value last_pixels;  // [I R, 4]: x2 and y2 are inclusive
+  Value images;       // [I R], int64
+};
+ListedRois listed_rois(Graph& graph, PictureBoxes rois, Value im_info, const std::string& name);
+
 // The level of each RoI [n, 4], counted from ROI_MIN_LEVEL. Larger RoIs have coarser levels.
 Value roi_levels(Graph& graph, const FpnOptions& fpn, InputBoxes rois, const std::string& name);
 

@@ -2,55 +2,45 @@
 #include "models/detection/resnet_body.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "graph/nearest.h"
 #include "lockstep/operators.h"
-#include "models/detection/catalogue.h"
+#include "models/detection/named_function.h"
 
 namespace lockstep {
 namespace {
 
-const BlockFunction& block_named(const std::vector<BlockFunction>& functions, const char* key,
-                                 const std::string& name) {
-  if (const BlockFunction* function = function_in(functions, name)) return *function;
-  std::vector<std::string> names;
-  for (const BlockFunction& function : functions) names.push_back(function.name);
-  const std::string near = nearest(name, names);
-  fail(key, ": no function '", name, "'",
-       near.empty() ? "" : join("; the nearest is '", near, "'"));
-}
-
-Value normalised_by_group(Net& net, const GroupNormOptions& options, Value x,
-                          const std::string& name) {
-  const int64_t channels = net.graph.shape(x)[1].size();
-  return group_norm_layer(
-      net, x,
-      {.groups = options.dim_per_gp > 0 ? channels / options.dim_per_gp : options.num_groups,
-       .epsilon = static_cast<float>(options.epsilon)},
-      name);
+// The group normalisation of x.
+GroupNormAttrs groups_of(const Graph& graph, const GroupNormOptions& options, Value x) {
+  const int64_t channels = graph.shape(x)[1].size();
+  return {.groups = options.dim_per_gp > 0 ? channels / options.dim_per_gp : options.num_groups,
+          .epsilon = static_cast<float>(options.epsilon)};
 }
 
 class ResidualStages {
  public:
-  ResidualStages(Net& net, const DetectorOptions& options)
+  // `prefix` begins all names of values, and of parameters that `layers` lacks.
+  ResidualStages(Net& net, const DetectorOptions& options, SharedLayers& layers,
+                 std::string prefix = "")
       : net_(net),
         options_(options),
-        transformation_(block_named(transformation_functions(), "RESNETS.TRANS_FUNC",
-                                    options.resnets.trans_func)),
-        stem_(block_named(stem_functions(), "RESNETS.STEM_FUNC", options.resnets.stem_func)),
-        shortcut_(block_named(shortcut_functions(), "RESNETS.SHORTCUT_FUNC",
-                              options.resnets.shortcut_func)) {
+        layers_(layers),
+        prefix_(std::move(prefix)),
+        transformation_(function_named_by("RESNETS.TRANS_FUNC", transformation_functions(),
+                                          options.resnets.trans_func)),
+        stem_(function_named_by("RESNETS.STEM_FUNC", stem_functions(), options.resnets.stem_func)),
+        shortcut_(function_named_by("RESNETS.SHORTCUT_FUNC", shortcut_functions(),
+                                    options.resnets.shortcut_func)) {
     net_.names = kCaffe2Names;
   }
 
   Feature stem(Value data) {
     const int64_t channels = options_.resnets.stem_out_channels;
     const ConvLayer conv{.kernel = 7, .stride = 2, .pad = 3, .bias = false, .weight = xavier()};
-    Value x = conv_layer(net_, data, channels, conv, "conv1");
+    Value x = layers_.conv(data, channels, conv, named("conv1"));
     // The stem's normalisation is not named after the convolution, unlike other layers.
-    x = stem_.normed ? normalised_by_group(net_, options_.group_norm, x, "conv1_gn")
-                     : affine_in_place(x, "conv1", "res_conv1_bn");
-    x = relu_in_place(net_, x, stem_.normed ? "conv1_gn" : "conv1");
+    x = stem_.normed ? group_norm(x, "conv1_gn") : affine_in_place(x, "conv1", "res_conv1_bn");
+    x = activated(x, stem_.normed ? "conv1_gn" : "conv1");
     return {max_pool_layer(net_, x, {.kernel = 3, .stride = 2, .pad = 1}, "pool1"), channels, 4,
             "pool1"};
   }
@@ -72,24 +62,34 @@ class ResidualStages {
     int64_t inner, out;
   };
 
+  SharedLayers::Name named(const std::string& name, Where where = Where::here()) const {
+    return {name, Site(prefix_ + name, where)};
+  }
+  Value activated(Value x, const std::string& name) {
+    return relu_in_place(net_, x, prefix_ + name);
+  }
+  Value group_norm(Value x, const std::string& name) {
+    return layers_.group_norm(x, groups_of(net_.graph, options_.group_norm, x), named(name));
+  }
+
   // Detectron's in-place AffineChannel: the result takes over the convolution's name.
   Value affine_in_place(Value x, const std::string& conv, const std::string& name) {
-    net_.graph.rename(x, net_.graph.scoped(conv + "_conv"));
-    return affine_channel_layer(net_, x, name);
+    net_.graph.rename(x, net_.graph.scoped(prefix_ + conv + "_conv"));
+    return layers_.affine_channel(x, named(name));
   }
 
   // A convolution and its normalisation, followed by a ReLU unless the pair ends a branch.
-  Value conv_norm(Value x, int64_t channels, ConvLayer conv, const std::string& name,
-                  bool group_norm, bool ends_branch) {
+  Value conv_norm(Value x, int64_t channels, ConvLayer conv, const std::string& name, bool by_group,
+                  bool ends_branch) {
     conv.bias = false;
     conv.weight = xavier();
-    x = conv_layer(net_, x, channels, conv, name);
-    if (group_norm) {
-      x = normalised_by_group(net_, options_.group_norm, x, name + "_gn");
-      return ends_branch ? x : relu_in_place(net_, x, name + "_gn");
+    x = layers_.conv(x, channels, conv, named(name));
+    if (by_group) {
+      x = group_norm(x, name + "_gn");
+      return ends_branch ? x : activated(x, name + "_gn");
     }
-    if (ends_branch) return affine_channel_layer(net_, x, name + "_bn");
-    return relu_in_place(net_, affine_in_place(x, name, name + "_bn"), name);
+    if (ends_branch) return layers_.affine_channel(x, named(name + "_bn"));
+    return activated(affine_in_place(x, name, name + "_bn"), name);
   }
 
   Value transformed(Value x, const Widths& widths, int64_t stride, int64_t dilation,
@@ -118,22 +118,29 @@ class ResidualStages {
     if (in.channels != widths.out || stride != 1)
       shortcut = conv_norm(in.x, widths.out, {.kernel = 1, .stride = stride}, name + "_branch1",
                            shortcut_.normed, true);
-    const Value sum = add(net_.graph, branch, shortcut, name + "_sum");
-    return {relu_in_place(net_, sum, name + "_sum"), widths.out, in.stride * stride, name + "_sum"};
+    const std::string end = name + "_sum";
+    const Value sum = add(net_.graph, branch, shortcut, prefix_ + end);
+    return {activated(sum, end), widths.out, in.stride * stride, prefix_ + end};
   }
 
   Net& net_;
   const DetectorOptions& options_;
+  SharedLayers& layers_;
+  const std::string prefix_;
   const BlockFunction& transformation_;
   const BlockFunction& stem_;
   const BlockFunction& shortcut_;
 };
 
+// Of a head, whose RoIs have `resolution` cells on a side.
+int64_t stride_of_stage_5(int64_t resolution) { return std::max<int64_t>(1, resolution / 7); }
+
 }  // namespace
 
 std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
                                    const ResidualBody& body, Value data) {
-  ResidualStages stages(net, options);
+  SharedLayers layers(net);
+  ResidualStages stages(net, options, layers);
   const auto freeze_until = [&](int64_t stage) {
     net.fixed = options.train.freeze_conv_body || stage <= options.train.freeze_at;
   };
@@ -151,20 +158,31 @@ std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
   return sums;
 }
 
-Feature residual_roi_head(Net& net, const DetectorOptions& options, const ResidualBody& body,
-                          const Feature& pooled, int64_t resolution) {
-  Feature x = ResidualStages(net, options)
-                  .stage(pooled, 5, body.blocks[3], std::max<int64_t>(1, resolution / 7), 1);
-  x.x = global_average_pool(net.graph, x.x, "res5_pool");
-  return x;
+ResidualHead::ResidualHead(Net& net, const DetectorOptions& options, const ResidualBody& body,
+                           std::string own)
+    : options_(options), body_(body), net_(net), layers_(net), own_(std::move(own)) {}
+
+Feature ResidualHead::sums(const Feature& pooled, int64_t resolution, int64_t dilation,
+                           const std::string& prefix) {
+  const bool is_first = !first_.x;
+  const Feature made =
+      ResidualStages(net_, options_, layers_, is_first ? own_ : prefix)
+          .stage(pooled, 5, body_.blocks[3], stride_of_stage_5(resolution), dilation);
+  if (is_first) first_ = made;
+  return made;
+}
+
+int64_t cells_after_stage_5(int64_t resolution) {
+  const int64_t stride = stride_of_stage_5(resolution);
+  return (resolution + stride - 1) / stride;
 }
 
 void check_residual_options(const DetectorOptions& options) {
   const ResNetOptions& r = options.resnets;
   const BlockFunction& transformation =
-      block_named(transformation_functions(), "RESNETS.TRANS_FUNC", r.trans_func);
-  block_named(stem_functions(), "RESNETS.STEM_FUNC", r.stem_func);
-  block_named(shortcut_functions(), "RESNETS.SHORTCUT_FUNC", r.shortcut_func);
+      function_named_by("RESNETS.TRANS_FUNC", transformation_functions(), r.trans_func);
+  function_named_by("RESNETS.STEM_FUNC", stem_functions(), r.stem_func);
+  function_named_by("RESNETS.SHORTCUT_FUNC", shortcut_functions(), r.shortcut_func);
   check(transformation.bottleneck || r.num_groups == 1, "RESNETS.NUM_GROUPS: ", r.num_groups,
         " groups need bottlenecks, not RESNETS.TRANS_FUNC ", r.trans_func);
 }
@@ -174,7 +192,7 @@ Value group_norm_conv(Net& net, const GroupNormOptions& options, Value x, int64_
   ConvLayer without_bias = conv;
   without_bias.bias = false;
   x = conv_layer(net, x, channels, without_bias, name);
-  return normalised_by_group(net, options, x, name + "_gn");
+  return group_norm_layer(net, x, groups_of(net.graph, options, x), name + "_gn");
 }
 
 Value relu_in_place(Net& net, Value x, const std::string& name) {

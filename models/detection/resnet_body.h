@@ -8,6 +8,7 @@
 #include "lockstep/layers.h"
 #include "models/detection/features.h"
 #include "models/detection/options.h"
+#include "models/detection/shared_layers.h"
 
 namespace lockstep {
 
@@ -25,9 +26,30 @@ using Body = std::vector<Feature> (*)(Net& net, const DetectorOptions& options,
 std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
                                    const ResidualBody& body, Value data);
 
-// Stage 5 on pooled RoIs [n, C, r, r], then the mean over space: [n, channels, 1, 1].
-Feature residual_roi_head(Net& net, const DetectorOptions& options, const ResidualBody& body,
-                          const Feature& pooled, int64_t resolution);
+// Stage 5 on pooled RoIs. All calls share parameters, which the first call makes.
+class ResidualHead {
+ public:
+  // `own` begins the names of the parameters and of the first call's values: "" or "_[mask]_".
+  ResidualHead(Net& net, const DetectorOptions& options, const ResidualBody& body,
+               std::string own = "");
+
+  // The sums at the stage's end, [n, channels, ..], of pooled RoIs [n, C, r, r] with r =
+  // `resolution`. `prefix` begins the names of a later call's values.
+  Feature sums(const Feature& pooled, int64_t resolution, int64_t dilation = 1,
+               const std::string& prefix = "");
+  // The result of the first call, which another head may read, too.
+  const Feature& first_sums() const { return first_; }
+
+ private:
+  const DetectorOptions& options_;
+  const ResidualBody& body_;
+  Net& net_;
+  SharedLayers layers_;
+  const std::string own_;
+  Feature first_;
+};
+// The cells on each side of the sums; the stage divides them by a stride that leaves 7.
+int64_t cells_after_stage_5(int64_t resolution);
 
 // Checks RESNETS. Throws an error that names the wrong key.
 void check_residual_options(const DetectorOptions& options);

@@ -10,6 +10,7 @@
 #include "lockstep/operators.h"
 #include "models/detection/anchor_head.h"
 #include "models/detection/detections.h"
+#include "models/detection/resnet_body.h"
 #include "models/detection/shared_layers.h"
 #include "operators/kit/operator_helpers.h"
 #include "operators/loss/loss.h"
@@ -69,29 +70,32 @@ class RetinaNet {
 
   void heads(const Features& features) {
     const RetinaNetOptions& r = options_.retinanet;
-    SharedConvs convs(net_);
+    SharedLayers layers(net_);
     const ConvLayer layer{.kernel = 3, .pad = 1, .weight = gaussian(0.01F)};
     for (int64_t number = options_.fpn.rpn_min_level; number <= options_.fpn.rpn_max_level;
          ++number) {
       const Feature& feature = features.level(number);
       const std::string suffix = join("_fpn", number);
+      const auto conv = [&](Value x, const std::string& name, int64_t channels,
+                            const ConvLayer& how) {
+        return layers.conv(x, channels, how, {name, name + suffix});
+      };
       const auto tower = [&](const std::string& of) {
         Value x = feature.x;
         for (int64_t i = 0; i < r.num_convs; ++i) {
           const std::string name = join("retnet_", of, "_conv_n", i);
-          x = relu_in_place(net_, convs.conv(x, name, suffix, feature.channels, layer),
-                            name + suffix);
+          x = relu_in_place(net_, conv(x, name, feature.channels, layer), name + suffix);
         }
         return x;
       };
       const Value of_classes = tower("cls");
       ConvLayer classifier = layer;
       classifier.first_bias = prior();
-      const Value logits = convs.conv(of_classes, "retnet_cls_pred", suffix,
-                                      anchors_ * (kinds_ + (r.softmax ? 1 : 0)), classifier);
+      const Value logits = conv(of_classes, "retnet_cls_pred",
+                                anchors_ * (kinds_ + (r.softmax ? 1 : 0)), classifier);
       const Value of_boxes = r.share_cls_bbox_tower ? of_classes : tower("bbox");
-      const Value deltas = convs.conv(of_boxes, "retnet_bbox_pred", suffix,
-                                      4 * anchors_ * (r.class_specific_bbox ? kinds_ : 1), layer);
+      const Value deltas = conv(of_boxes, "retnet_bbox_pred",
+                                4 * anchors_ * (r.class_specific_bbox ? kinds_ : 1), layer);
       levels_.push_back(
           anchor_head(graph_, base(feature.stride), feature.stride, logits, deltas, suffix));
     }
@@ -192,7 +196,8 @@ class RetinaNet {
       return sigmoid(graph_, flatten(graph_, level.logits, 1, name + "_logits"), name);
     const int64_t cells = level.anchors.height * level.anchors.width;
     const Value grouped =
-        reshape(graph_, level.logits, {in_.images, anchors_, kinds_ + 1, cells}, name + "_logits");
+        reshape(graph_, level.logits, {in_.images, anchors_, kinds_ + 1, cells > 0 ? cells : -1},
+                name + "_logits");
     const Value all = softmax(graph_, grouped, 2, name + "_all");
     return flatten(graph_, slice(graph_, all, 2, 1, kinds_ + 1, name + "_kinds"), 1, name);
   }
@@ -203,24 +208,28 @@ class RetinaNet {
   };
   LevelCandidates candidates(const AnchorHead& level, double threshold) {
     const std::string name = "retnet_candidates" + level.suffix;
-    const int64_t cells = level.anchors.height * level.anchors.width;
-    const int64_t count = std::min(options_.retinanet.pre_nms_top_n, anchors_ * kinds_ * cells);
-    const auto [prob, index] = top_k(graph_, probabilities(level), count, 1, name + "_best");
+    const auto [prob, index] =
+        best_of(graph_, probabilities(level), options_.retinanet.pre_nms_top_n, name + "_best");
     // index = (anchor K + kind) cells + cell
-    const Value row = div(graph_, index, shared_integer(graph_, cells), name + "_row");
+    const Value cells = map_size(graph_, level.logits, name).cells;
+    const Value row = div(graph_, index, cells, name + "_row");
     const Value anchor = div(graph_, row, shared_integer(graph_, kinds_), name + "_anchor");
     const Value kind =
         sub(graph_, row, mul(graph_, anchor, shared_integer(graph_, kinds_), name + "_first_row"),
             name + "_kind");
-    const Value before = mul(graph_, sub(graph_, row, anchor, name + "_rows_before"),
-                             shared_integer(graph_, cells), name + "_before");
+    const Value before =
+        mul(graph_, sub(graph_, row, anchor, name + "_rows_before"), cells, name + "_before");
     const Value place = sub(graph_, index, before, name + "_place");
-    const Value deltas =
-        at_places(graph_, level.deltas, options_.retinanet.class_specific_bbox ? index : place, 4,
-                  name + "_deltas");
-    const InputBoxes boxes(
-        decode_boxes(graph_, anchors_at(graph_, level.anchors, place, name + "_anchors"), deltas,
-                     {.log_limit = options_.bbox_xform_clip}, name + "_boxes"));
+    Value deltas;
+    if (options_.test.bbox_reg)
+      deltas =
+          at_places(graph_, level.deltas, options_.retinanet.class_specific_bbox ? index : place, 4,
+                    name + "_deltas");
+    const Value anchors = anchors_at(graph_, level.anchors, level.logits, place, name + "_anchors");
+    const InputBoxes boxes(deltas ? decode_boxes(graph_, anchors, deltas,
+                                                 {.log_limit = options_.bbox_xform_clip},
+                                                 name + "_boxes")
+                                  : anchors);
     const Value least = shared_number(graph_, threshold);
     const Value good = cast(
         graph_, graph_.add_value({.type = "Greater", .inputs = {prob, least}}, name + "_is_good"),

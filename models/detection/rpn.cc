@@ -9,6 +9,7 @@
 #include "builders/detection/empty_places.h"
 #include "builders/detection/losses.h"
 #include "lockstep/operators.h"
+#include "models/detection/resnet_body.h"
 #include "models/detection/shared_layers.h"
 #include "operators/boxes/boxes.h"
 #include "operators/kit/operator_helpers.h"
@@ -61,11 +62,10 @@ LevelProposals proposals_of(Net& net, const DetectorOptions& options, const Anch
   Graph& graph = net.graph;
   const ProposalLimits limit = proposal_limits(options, net.training());
   const std::string name = "rpn_rois" + level.suffix;
-  const int64_t before = std::min(limit.before, anchors_of(level.anchors));
-  auto [scores, places] =
-      top_k(graph, flatten(graph, level.logits, 1, name + "_logits"), before, 1, name + "_best");
+  auto [scores, places] = best_of(graph, flatten(graph, level.logits, 1, name + "_logits"),
+                                  limit.before, name + "_best");
   const Value deltas = at_places(graph, level.deltas, places, 4, name + "_deltas");
-  const Value anchors = anchors_at(graph, level.anchors, places, name + "_anchors");
+  const Value anchors = anchors_at(graph, level.anchors, level.logits, places, name + "_anchors");
   const InputBoxes decoded(decode_boxes(graph, anchors, deltas,
                                         {.log_limit = options.bbox_xform_clip}, name + "_decoded"));
   const InputBoxes boxes = clip_boxes(graph, decoded, limits, name + "_clipped");
@@ -73,7 +73,7 @@ LevelProposals proposals_of(Net& net, const DetectorOptions& options, const Anch
     scores = without_small(graph, scores, boxes, in.im_info, limit.min_size, name + "_large");
   const Value kept = box_suppression(graph, boxes.value, scores,
                                      {.threshold = static_cast<float>(limit.overlap),
-                                      .capacity = std::min(limit.after, before)},
+                                      .capacity = capacity_within(graph, scores, limit.after)},
                                      name + "_kept")
                          .indices;
   const Value row = at_least_zero(graph, kept, name + "_row");
@@ -100,7 +100,7 @@ std::vector<AnchorHead> rpn_heads(Net& net, const DetectorOptions& options,
   const bool pyramid = options.fpn.multilevel_rpn;
   const int64_t first = pyramid ? options.fpn.rpn_min_level : 0;
   const int64_t last = pyramid ? options.fpn.rpn_max_level : 0;
-  SharedConvs convs(net);
+  SharedLayers layers(net);
   std::vector<AnchorHead> levels;
   for (int64_t number = first; number <= last; ++number) {
     const Feature& feature = pyramid ? features.level(number) : features.maps.front();
@@ -114,8 +114,9 @@ std::vector<AnchorHead> rpn_heads(Net& net, const DetectorOptions& options,
                                options.rpn.aspect_ratios);
     const int64_t anchors = static_cast<int64_t>(base.size()) / 4;
     const auto conv = [&](Value x, const std::string& name, int64_t channels, int64_t kernel) {
-      return convs.conv(x, name, suffix, channels,
-                        {.kernel = kernel, .pad = kernel / 2, .weight = gaussian(0.01F)});
+      return layers.conv(x, channels,
+                         {.kernel = kernel, .pad = kernel / 2, .weight = gaussian(0.01F)},
+                         {name, name + suffix});
     };
     const Value hidden =
         relu_in_place(net, conv(feature.x, "conv_rpn", feature.channels, 3), "conv_rpn" + suffix);
@@ -193,15 +194,15 @@ Proposals rpn_proposals(Net& net, const DetectorOptions& options,
     boxes.push_back(found.boxes.value);
     logits.push_back(found.logits);
     sources.push_back(found.sources);
+    // Predictions only ask if a slot is empty; the numbers of maps of open size all start at 0.
     first_anchor += anchors_of(level.anchors);
   }
   LevelProposals all{InputBoxes(boxes[0]), logits[0], sources[0]};
   if (levels.size() > 1) {
     // Selects the best proposals of all levels.
     const Value scores = concat(graph, logits, 1, "rpn_roi_logits_levels");
-    const int64_t after =
-        std::min(proposal_limits(options, net.training()).after, graph.shape(scores)[1].size());
-    const auto [best, rows] = top_k(graph, scores, after, 1, "rpn_roi_logits");
+    const auto [best, rows] =
+        best_of(graph, scores, proposal_limits(options, net.training()).after, "rpn_roi_logits");
     all = {InputBoxes(
                rows_at(graph, concat(graph, boxes, 1, "rpn_rois_levels"), rows, "rpn_rois_best")),
            best,
