@@ -36,6 +36,11 @@ std::string short_number(double value) {
   return digits;
 }
 
+std::string in_units(double count) {
+  if (count >= 1e9) return short_number(count / 1e9) + " G";
+  return count >= 1e6 ? short_number(count / 1e6) + " M" : short_number(count);
+}
+
 std::string count_of(int64_t count, const std::string& one, const std::string& several) {
   return short_number(static_cast<double>(count)) + " " + (count == 1 ? one : several);
 }

@@ -2,6 +2,7 @@
 #include "app/machine.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <fstream>
@@ -44,6 +45,12 @@ std::size_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss * 1024;
+}
+
+std::size_t resident_memory() {
+  std::size_t all = 0, resident = 0;  // pages
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace lockstep

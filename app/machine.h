@@ -12,6 +12,8 @@ std::string memory();        // of the machine: 16 GiB
 std::string command_line();  // quoted for a shell
 std::string date_and_time();
 
-std::size_t peak_memory();  // of this process so far, in bytes
+// Of this process, in bytes: the most so far, and now.
+std::size_t peak_memory();
+std::size_t resident_memory();
 
 }  // namespace lockstep

@@ -76,7 +76,9 @@ SourcedModel configured(const ModelRequest& request) {
   const std::vector<std::string>& words = request.settings;
   const ConfigFiles files = config_files(request.source);
   return explaining_unknown(files, words, [&] {
-    return task_kind_of(files, words).step({files, words}, request);
+    SourcedModel source = task_kind_of(files, words).step({files, words}, request);
+    source.configured = true;
+    return source;
   });
 }
 

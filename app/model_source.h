@@ -29,6 +29,7 @@ struct SourcedModel : LoadedModel {
   BatchShares shares;                   // of the step's batch
   std::string network = "";             // the name of a model of models.h; empty for other sources
   std::vector<std::string> notes = {};  // about the parameters of a network in an ONNX file
+  bool configured = false;              // by a CONFIG.yaml, whose data a loader reads
 };
 
 // A model built here is not initialised.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/config/files.h"
@@ -36,6 +37,9 @@ OwnedKeys owned_keys() {
   return {config, keys_of(*config)};
 }
 
+// Every key of a configuration with its value.
+using KeyTexts = std::vector<std::pair<std::string, std::string>>;
+
 // The functions of a task with one function that reads its configuration.
 template <class Config,
           Config (*read)(const ConfigFiles& files, const std::vector<std::string>& words,
@@ -51,6 +55,10 @@ struct ReadBy {
     Config config = read(request.files, request.words, request.processes, origins);
     return yaml_with_origins(keys_of(config), origins);
   }
+  static KeyTexts entries(const ConfigRequest& request) {
+    Config config = ReadBy::config(request);
+    return entries_of(keys_of(config));
+  }
 };
 
 struct TaskKind {
@@ -64,6 +72,7 @@ struct TaskKind {
 
   // These functions read the configuration, and throw with file:line and key.
   std::string (*yaml)(const ConfigRequest& config);  // with the origin of every value
+  KeyTexts (*entries)(const ConfigRequest& config);
   std::unique_ptr<Task> (*task)(const ConfigRequest& config);
   SourcedModel (*step)(const ConfigRequest& config, const ModelRequest& wish);
   std::unique_ptr<Scorer> (*scorer)(const ConfigRequest& config);
@@ -74,6 +83,12 @@ struct TaskKind {
   // Describes a network for people before its export. Throws for a network that `infer` could not
   // use.
   std::string (*describe)(TrainingModel& network, const RunFiles& files);
+  // How training would start from the weights in `path`; null: by names alone.
+  WeightsOptions (*first_weights)(const ConfigRequest& config, const std::string& path) = nullptr;
+  // Fits a network with values to `export`, by its configuration; `image` is the option's text.
+  // Null if the network of a step is exported as it is, and --image does not apply.
+  void (*fit)(TrainingModel& network, const ConfigFiles& config,
+              const std::string& image) = nullptr;
 };
 
 // Defined in the tasks' folders.

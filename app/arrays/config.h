@@ -16,12 +16,15 @@
 
 namespace lockstep {
 
-inline constexpr const char* kArrays = "arrays";  // MODEL.TYPE and DATA.NAME
+// The usual MODEL.TYPE and DATA.NAME; network_type.h and example_source.h list the others.
+inline constexpr const char* kArrays = "arrays";
 
 // config_keys.cc lists the keys and their meanings.
 struct ArraysConfig : TrainSettings {
   std::string model = kArrays;
   std::string onnx;
+  int64_t classes = 0;  // 0: not said
+  int64_t width = 16, depth = 3;
   std::string loss = "loss";
   TrainedKeys trained;
   std::string weights;
@@ -32,12 +35,18 @@ struct ArraysConfig : TrainSettings {
   std::vector<int64_t> buckets;
   bool whole = false, shuffle = true;
   int64_t data_threads = 2;
+  std::string data_root;
+  int64_t image_size = 224, resize = 256;
+  std::vector<double> crop_scale{0.25, 1};
+  bool flip = true;
+  int64_t train_size = 8000, test_size = 200;
 
   int64_t batch_size = 32;
   std::string metrics;
 
-  std::vector<LossTerm> loss_terms() const { return parse_loss_terms(loss); }
-  std::vector<Metric> test_metrics() const { return parse_metrics(metrics); }
+  // In masks, pixels without a class do not count, unless a term or a metric has `ignore`.
+  std::vector<LossTerm> loss_terms() const;
+  std::vector<Metric> test_metrics() const;
 };
 ConfigKeys keys_of(ArraysConfig& config);
 

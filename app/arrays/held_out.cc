@@ -2,14 +2,13 @@
 #include "app/arrays/held_out.h"
 
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 
-#include "app/arrays/data.h"
-#include "graph/average.h"
+#include "app/arrays/example_source.h"
+#include "app/arrays/example_types.h"
+#include "app/train/averages.h"
+#include "app/train/gathered.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/processes.h"
-#include "runtime/dist/agree.h"
 #include "runtime/state/shared_statistics.h"
 
 namespace lockstep {
@@ -18,17 +17,6 @@ namespace {
 // Falls from 1 to 0 as the value rises, over all numbers.
 double falling(double value) { return value >= 0 ? 0.5 / (1 + value) : 1 - 0.5 / (1 - value); }
 double falling_from(double rank) { return rank <= 0.5 ? 0.5 / rank - 1 : 1 - 0.5 / (1 - rank); }
-
-// Makes the test's step read the moving averages of parameters that the session has.
-void read_averages(TrainingModel& test, const TrainingModel& trained) {
-  for (State& state : test.states) {
-    const State* average = trained.find_state(average_of(state.name));
-    if (!average) continue;
-    for (std::size_t k = 0; k < state.values.size(); ++k)
-      test.step.rename(test.step.at(state.values[k]), average->values.at(k));
-    state = *average;
-  }
-}
 
 }  // namespace
 
@@ -73,7 +61,7 @@ struct HeldOutArrays::Round {
 HeldOutArrays::~HeldOutArrays() = default;
 
 HeldOutArrays::HeldOutArrays(const ArraysConfig& config, const ArraysNetwork& network,
-                             const ArraySet& set, Session& session)
+                             const ExampleSet& set, Session& session)
     : config_(config),
       set_(set),
       session_(session),
@@ -88,8 +76,8 @@ HeldOutArrays::HeldOutArrays(const ArraysConfig& config, const ArraysNetwork& ne
           : fixed_rows_ ? network.fixed_rows()
                         : std::min((set.size() - 1) / replicas_ + 1,
                                    shares_of(config, replicas_).rows(0, 0).count);
-  check(!fixed_rows_ || set.size() >= rows_, Key{"DATA.TEST"}, " has ", set.size(),
-        " examples, but the network takes ", rows_, " at a time");
+  check(!fixed_rows_ || set.size() >= rows_, Key{example_source(config).test.key}, " has ",
+        set.size(), " examples, but the network takes ", rows_, " at a time");
   const std::vector<ExampleTypes> types = example_types(set);
   const std::vector<MinibatchForm> examples = set.forms(1);
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -99,7 +87,7 @@ HeldOutArrays::HeldOutArrays(const ArraysConfig& config, const ArraysNetwork& ne
     Form& form = *forms_.emplace_back(std::make_unique<Form>(std::move(model)));
     form.example = examples[i];
     for (const StepInput& input : form.model.inputs)
-      form.fed.push_back(place_of(set, input.feed()));
+      form.fed.push_back(place_of(examples[i], input.feed()));
     std::vector<std::string> fetches;
     const auto fetch = [&](const std::string& name) {
       int found = -1;
@@ -123,6 +111,12 @@ HeldOutArrays::HeldOutArrays(const ArraysConfig& config, const ArraysNetwork& ne
 }
 
 int64_t HeldOutArrays::left_out() const { return fixed_rows_ ? set_.size() % rows_ : 0; }
+
+std::string HeldOutArrays::text_of_left_out() const {
+  if (left_out() == 0) return "";
+  return join("the network takes a fixed number of examples, so a test leaves out the last ",
+              left_out(), " of ", set_.size());
+}
 
 std::size_t HeldOutArrays::form_of(const Round& round) const {
   std::size_t form = 0;
@@ -153,7 +147,8 @@ std::vector<Literal> HeldOutArrays::batch_of(const Form& form, const Rows& rows)
   return batch;
 }
 
-void HeldOutArrays::test_round(const Round& round, std::vector<Tally>& tallies) {
+void HeldOutArrays::test_round(const Round& round, std::vector<Tally>& tallies,
+                               ShownExamples* shown) {
   const int64_t first = session_.model().first_replica;
   Form& form = *forms_[form_of(round)];
   std::vector<std::vector<Literal>> batches;
@@ -184,53 +179,54 @@ void HeldOutArrays::test_round(const Round& round, std::vector<Tally>& tallies) 
     }
     for (std::size_t m = 0; m < metrics_.size(); ++m) {
       const Metric& metric = metrics_[m];
-      const Tensor target = view_of(batches[k][place_of(set_, metric.target)]);
+      const Tensor target = view_of(batches[k][place_of(form.example, metric.target)]);
       const Tensor mask =
-          metric.mask.empty() ? Tensor{} : view_of(batches[k][place_of(set_, metric.mask)]);
+          metric.mask.empty() ? Tensor{} : view_of(batches[k][place_of(form.example, metric.mask)]);
       try {
         tally.open[m]->add(fetched[form.values[m] + k], target, mask);
       } catch (const Error& error) {
         fail(Key{"TEST.METRICS"}, ": ", metric.name, ": ", error.what());
       }
     }
+    if (!shown) continue;
+    std::vector<Tensor> tensors;
+    for (const Literal& tensor : batches[k]) tensors.push_back(view_of(tensor));
+    shown->see(shares[k], form.example, tensors, fetched[form.values[0] + k]);
   }
 }
 
-void HeldOutArrays::test_own_share(std::vector<Tally>& tallies) {
+void HeldOutArrays::test_own_share(std::vector<Tally>& tallies, ShownExamples* shown) {
   const int64_t of_all = rows_ * replicas_, tested = set_.size() - left_out();
   for (int64_t first = 0; first < tested; first += of_all)
-    test_round({first, std::min(of_all, tested - first)}, tallies);
+    test_round({first, std::min(of_all, tested - first)}, tallies, shown);
 }
 
 // Appends the tallies of the other processes' replicas, on rank 0.
 void HeldOutArrays::add_up(std::vector<Tally>& tallies) const {
   if (!session_.comm()) return;
-  std::ostringstream mine;
-  mine << std::setprecision(17);
+  std::vector<double> mine;
   const auto write = [&](const std::vector<double>& numbers) {
-    mine << numbers.size() << " ";
-    for (double number : numbers) mine << number << " ";
+    mine.push_back(static_cast<double>(numbers.size()));
+    mine.insert(mine.end(), numbers.begin(), numbers.end());
   };
   for (const Tally& tally : tallies) {
-    mine << tally.examples << " ";
+    mine.push_back(static_cast<double>(tally.examples));
     write(tally.losses);
     write(tally.counts);
     for (const auto& sums : tally.metrics) write(sums);
   }
-  const auto texts = gather_texts(*session_.comm(), mine.str(), "test results");
-  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    std::istringstream other(texts[rank]);
+  const auto all = gather_numbers(session_.comm(), mine, "test results");
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    std::size_t at = 0;
     const auto read = [&] {
-      std::size_t size = 0;
-      other >> size;
+      const auto size = static_cast<std::size_t>(all[rank].at(at++));
       std::vector<double> numbers;
-      for (std::string text; numbers.size() < size && other >> text;)
-        numbers.push_back(std::strtod(text.c_str(), nullptr));
+      for (std::size_t i = 0; i < size; ++i) numbers.push_back(all[rank].at(at++));
       return numbers;
     };
-    for (int64_t examples = 0; other >> examples;) {
+    while (at < all[rank].size()) {
       Tally& tally = tallies.emplace_back();
-      tally.examples = examples;
+      tally.examples = static_cast<int64_t>(all[rank][at++]);
       tally.losses = read();
       tally.counts = read();
       for (std::size_t m = 0; m < metrics_.size(); ++m) tally.metrics.push_back(read());
@@ -238,14 +234,14 @@ void HeldOutArrays::add_up(std::vector<Tally>& tallies) const {
   }
 }
 
-ArraysScore HeldOutArrays::test() {
+ArraysScore HeldOutArrays::test(ShownExamples* shown) {
   std::vector<Tally> tallies(here_);
   for (Tally& tally : tallies) {
     tally.losses.assign(terms_.size(), 0);
     tally.counts.assign(terms_.size(), 0);
     for (const Metric& metric : metrics_) tally.open.push_back(metric.kind->make(metric.options));
   }
-  with_statistics_of_replica_0(session_, [&] { test_own_share(tallies); });
+  with_statistics_of_replica_0(session_, [&] { test_own_share(tallies, shown); });
   for (Tally& tally : tallies)
     for (const auto& sums : tally.open) tally.metrics.push_back(sums->sums());
   add_up(tallies);

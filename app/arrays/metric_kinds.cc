@@ -164,7 +164,7 @@ class Overlaps final : public Sums {
       if (label < 0 || label == options_.ignore || !counted(i)) continue;
       check(label < 2, "a label is ", label,
             ", but the output has one channel for classes 0 and 1");
-      count(output.as<const float>()[i] > options_.above ? 1 : 0, label);
+      count(output.as<const float>()[i] > options_.above.value_or(0) ? 1 : 0, label);
     }
   }
   void make_room(int64_t classes) {
@@ -192,10 +192,11 @@ double mean_overlap(const std::vector<double>& sums) {
   return classes == 0 ? 0 : total / classes;
 }
 
-// Of errors: sizes, squares, count; of targets: sum, squares.
+// The sums of the absolute errors, their number, the squared errors; of the targets and their
+// squares.
 class Errors final : public Sums {
  public:
-  explicit Errors(const MetricOptions&) : Sums(5) {}
+  explicit Errors(const MetricOptions& options) : Sums(5), options_(options) {}
   void add(const Tensor& output, const Tensor& target, const Tensor& mask) override {
     check(output.count() == target.count(), "targets ", target.desc.dims, " do not fit outputs ",
           output.desc.dims);
@@ -203,6 +204,7 @@ class Errors final : public Sums {
     for (int64_t i = 0; i < output.count(); ++i) {
       if (!counted(i)) continue;
       const double truth = element(target, i), error = output.as<const float>()[i] - truth;
+      if (options_.ignores_numbers && truth == static_cast<double>(options_.ignore)) continue;
       sum(0) += std::abs(error);
       sum(1) += 1;
       sum(2) += error * error;
@@ -210,6 +212,9 @@ class Errors final : public Sums {
       sum(4) += truth * truth;
     }
   }
+
+ private:
+  MetricOptions options_;
 };
 
 double root_mean_square(const std::vector<double>& sums) {
@@ -231,17 +236,45 @@ std::unique_ptr<MetricSums> make(const MetricOptions& options) {
 
 const std::vector<MetricKind>& metric_kinds() {
   static const std::vector<MetricKind> kinds{
-      {"accuracy", "share of labels that have the best score", true, true, make<Hits>, mean_of},
-      {"top", "top5: share of labels among the five best scores", true, true, make<Hits>, mean_of},
-      {"iou", "mean over classes of intersection over union", true, true, make<Overlaps>,
-       mean_overlap},
-      {"r2", "share of the targets' variance that is explained", true, false, make<Errors>,
-       explained},
-      {"mean_error", "mean size of the errors", false, false, make<Errors>, mean_of},
-      {"root_mean_square", "root of the errors' mean square", false, false, make<Errors>,
-       root_mean_square},
-      {"perplexity", "exponential of the mean cross entropy", false, false, make<LogProbability>,
-       [](const std::vector<double>& sums) { return std::exp(mean_of(sums)); }}};
+      {.name = "accuracy",
+       .meaning = "share of labels that have the best score",
+       .is_share = true,
+       .of_classes = true,
+       .make = make<Hits>,
+       .value = mean_of},
+      {.name = "top",
+       .meaning = "top5: share of labels among the five best scores",
+       .is_share = true,
+       .of_classes = true,
+       .make = make<Hits>,
+       .value = mean_of},
+      {.name = "iou",
+       .meaning = "mean over classes of intersection over union",
+       .is_share = true,
+       .of_classes = true,
+       .make = make<Overlaps>,
+       .value = mean_overlap},
+      {.name = "r2",
+       .meaning = "share of the targets' variance that is explained",
+       .make = make<Errors>,
+       .value = explained},
+      {.name = "mean_error",
+       .meaning = "mean of the absolute errors",
+       .larger_is_better = false,
+       .make = make<Errors>,
+       .value = mean_of},
+      {.name = "root_mean_square",
+       .meaning = "root of the errors' mean square",
+       .larger_is_better = false,
+       .make = make<Errors>,
+       .value = root_mean_square},
+      {.name = "perplexity",
+       .meaning = "exponential of the mean cross entropy",
+       .larger_is_better = false,
+       .of_classes = true,
+       .of_scores = true,
+       .make = make<LogProbability>,
+       .value = [](const std::vector<double>& sums) { return std::exp(mean_of(sums)); }}};
   return kinds;
 }
 

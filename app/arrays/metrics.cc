@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "app/config/nested.h"
+#include "app/format.h"
 #include "graph/listed.h"
 #include "lockstep/error.h"
 
@@ -62,6 +63,10 @@ Metric metric_of(const std::string& name, const Nested& value) {
 }
 
 }  // namespace
+
+std::string text_of_metric(const Metric& metric, double value) {
+  return metric.name + " " + (metric.kind->is_share ? percent(value, 2) : short_number(value));
+}
 
 std::vector<Metric> parse_metrics(const std::string& line) {
   if (line.empty()) return {};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "app/arrays/fed_names.h"
+#include "app/arrays/network_type.h"
 #include "app/onnx/initializer_notes.h"
 #include "app/onnx/network_file.h"
 #include "app/onnx/network_part.h"
@@ -23,11 +25,6 @@ std::vector<std::string> names_of(const Graph& graph, const std::vector<Value>& 
   std::vector<std::string> names;
   for (Value value : values) names.push_back(graph.name(value));
   return names;
-}
-
-void add_new(std::vector<std::string>& names, const std::string& name) {
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    names.push_back(name);
 }
 
 // Values by name: the network's, and arrays that the network does not take.
@@ -70,6 +67,14 @@ Value as_float(Graph& graph, Value value) {
   return graph.dtype(value) == DType::float32 ? value : cast(graph, value, DType::float32);
 }
 
+// Scores instead of the probabilities that an activation makes of them, if the metric reads scores
+// or compares a single channel with 0.
+Value metric_input(const Graph& graph, Value output, const Metric& metric) {
+  if (metric.kind->of_scores) return scores_behind(graph, output);
+  if (metric.kind->of_classes && !metric.options.above) return logits_behind(graph, output);
+  return output;
+}
+
 void train(Net& net, const std::vector<LossTerm>& terms, Values& values) {
   for (const LossTerm& term : terms) {
     MeanLoss loss = loss_of(net.graph, term, values);
@@ -93,12 +98,12 @@ struct ArraysNetwork::Parts {
 
 ArraysNetwork::ArraysNetwork(const ArraysConfig& config)
     : config_(config), terms_(config.loss_terms()), metrics_(config.test_metrics()) {
-  file_ = std::make_shared<const LoadedModel>(load_network(config.onnx));
+  file_ = std::make_shared<const LoadedModel>(network_type(config).load(config));
   const Graph& graph = file_->model.inference;
   const auto check_known = [&](const std::string& key, const std::string& name) {
     if (graph.find(name)) return;
     const std::string near = nearest(name, names_of(graph, graph.outputs()));
-    fail(Key{key}, ": ", config.onnx, " has no value '", name, "'; ",
+    fail(Key{key}, ": ", network_type(config).title(config), " has no value '", name, "'; ",
          near.empty() ? "its outputs: " + first_listed(names_of(graph, graph.outputs()), 20)
                       : "did you mean " + near + "?");
   };
@@ -137,85 +142,6 @@ std::vector<std::string> ArraysNetwork::predictions() const {
   return names.empty() ? names_of(graph, graph.outputs()) : names;
 }
 
-std::vector<FedArray> ArraysNetwork::fed_for(const std::vector<std::string>& outputs,
-                                             const std::vector<std::string>& beside) const {
-  const auto part = part_of(*file_, outputs);
-  const Graph& graph = part->model.inference;
-  std::vector<FedArray> fed;
-  for (Value input : fed_inputs(graph))
-    fed.push_back({graph.name(input), graph.dtype(input), example_of(graph.type(input))});
-  for (const std::string& name : beside)
-    if (!file_->model.inference.find(name)) fed.push_back({name});
-  return fed;
-}
-
-// The dimensions of an example of a declared input.
-std::optional<Dims> ArraysNetwork::example_of(const TensorType& declared) const {
-  if (!declared.ranked) return std::nullopt;
-  Dims dims;
-  for (std::size_t i = config_.whole ? 0 : 1; i < declared.shape.size(); ++i)
-    dims.push_back(declared.shape[i].known() ? declared.shape[i].size() : -1);
-  return dims;
-}
-
-std::vector<FedArray> ArraysNetwork::fed_in_training() const {
-  std::vector<std::string> beside;
-  for (const LossTerm& term : terms_)
-    for (const std::string& name : {term.target, term.mask}) add_new(beside, name);
-  return fed_for(losses_in_network(), beside);
-}
-
-std::vector<FedArray> ArraysNetwork::fed_in_test() const {
-  const Graph& graph = file_->model.inference;
-  std::vector<std::string> outputs = losses_in_network(), beside;
-  for (const LossTerm& term : terms_)
-    for (const std::string& name : {term.target, term.mask}) add_new(beside, name);
-  for (const Metric& metric : metrics_) {
-    add_new(outputs, metric.output);
-    for (const std::string& name : {metric.target, metric.mask}) {
-      add_new(beside, name);
-      if (!name.empty() && graph.find(name)) add_new(outputs, name);
-    }
-  }
-  return fed_for(outputs, beside);
-}
-
-int64_t ArraysNetwork::fixed_rows() const {
-  if (config_.whole) return 0;
-  const Graph& graph = file_->model.inference;
-  for (Value input : fed_inputs(graph))
-    if (const TensorType& type = graph.type(input);
-        type.ranked && !type.shape.empty() && type.shape[0].known())
-      return type.shape[0].size();
-  return 0;
-}
-
-TensorType ArraysNetwork::batch_type(const ExampleType& example) const {
-  Shape shape;
-  if (!config_.whole) shape.emplace_back("N");
-  for (int64_t size : example.dims) shape.emplace_back(size);
-  return {example.dtype, shape};
-}
-
-std::map<std::string, TensorType> ArraysNetwork::types_of(const ExampleTypes& examples) const {
-  const Graph& graph = file_->model.inference;
-  std::map<std::string, TensorType> types;
-  for (Value input : fed_inputs(graph)) {
-    const auto found = examples.find(graph.name(input));
-    if (found == examples.end()) continue;  // an input of other outputs
-    const TensorType& declared = graph.type(input);
-    check(config_.whole || !declared.ranked || !declared.shape.empty(), config_.onnx,
-          ": its input '", graph.name(input), "' is ", declared,
-          ", without a dimension for the batch; if each example is all that a step takes, set ",
-          Key{"DATA.WHOLE"}, " true");
-    TensorType fed = batch_type(found->second);
-    if (!config_.whole && declared.ranked && declared.shape[0].known())
-      fed.shape[0] = declared.shape[0];
-    types[graph.name(input)] = fed;
-  }
-  return types;
-}
-
 // An initializer is trained if a term of the loss trains it.
 InitializerChoices ArraysNetwork::choices_of(const LoadedModel& training) const {
   const TrainingPatterns patterns{config_.step.options.frozen, config_.trained.train,
@@ -224,7 +150,7 @@ InitializerChoices ArraysNetwork::choices_of(const LoadedModel& training) const 
   for (std::size_t t = 1; t < terms_.size(); ++t) {
     const InitializerChoices more = choose_initializers(training, terms_[t].prediction, patterns);
     for (std::size_t i = 0; i < all.all.size(); ++i)
-      if (all.all[i].why == Why::unused) all.all[i] = more.all.at(i);
+      if (all.all[i].why == InitializerReason::unused) all.all[i] = more.all.at(i);
   }
   if (all.trained().empty())
     return choose_some_initializers(training, terms_[0].prediction, patterns);
@@ -244,7 +170,7 @@ std::vector<std::string> ArraysNetwork::notes(const ExampleTypes& examples) cons
 
 // A prediction takes examples of any form.
 ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples) const {
-  const auto whole = specialised(load_network(config_.onnx), types_of(examples));
+  const auto whole = specialised(network_type(config_).load(config_), types_of(examples));
   std::vector<std::string> losses = losses_in_network(), tested = losses;
   const Graph& graph = whole->model.inference;
   for (const Metric& metric : metrics_)
@@ -252,7 +178,7 @@ ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples) const {
       if (!name.empty() && graph.find(name)) add_new(tested, name);
   Parts parts{part_of(*whole, losses),
               part_of(*whole, tested),
-              part_of(*specialised(load_network(config_.onnx), {}), predictions()),
+              part_of(*specialised(network_type(config_).load(config_), {}), predictions()),
               {},
               {}};
   for (const auto& [name, example] : examples) parts.beside[name] = batch_type(example);
@@ -262,14 +188,18 @@ ArraysNetwork::Parts ArraysNetwork::parts(const ExampleTypes& examples) const {
 }
 
 std::vector<TrainingModel> ArraysNetwork::steps(const std::vector<ExampleTypes>& forms,
-                                                int processes) const {
+                                                int processes,
+                                                const ResidentInputs& resident) const {
   std::vector<TrainingModel> steps;
-  for (const ExampleTypes& examples : forms) steps.push_back(step(parts(examples), processes));
+  for (const ExampleTypes& examples : forms)
+    steps.push_back(step(parts(examples), processes, resident));
   return steps;
 }
 
-TrainingModel ArraysNetwork::step(const Parts& parts, int processes) const {
+TrainingModel ArraysNetwork::step(const Parts& parts, int processes,
+                                  const ResidentInputs& resident) const {
   DataParallelOptions options = options_of(config_.step, config_.run, processes);
+  options.resident = resident;
   options.weighted = !shares_of(config_, options.replicas).equal();
   options.share = config_.batch_size / options.replicas;
   options.frozen.clear();  // frozen initializers are not parameters
@@ -307,8 +237,11 @@ TrainingModel ArraysNetwork::test_step(const ExampleTypes& examples, int process
       net.output(mean_named(i), loss.mean);
       if (loss.count) net.output(count_named(i), loss.count);
     }
-    for (std::size_t i = 0; i < metrics_.size(); ++i)
-      net.output(metric_named(i), as_float(net.graph, values(metrics_[i].output)));
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      const Value output = values(metrics_[i].output);
+      net.output(metric_named(i),
+                 as_float(net.graph, metric_input(net.graph, output, metrics_[i])));
+    }
   };
   return build_data_parallel_model(all_ops(), model, MomentumSgd{}, forward);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a network on arrays: MODEL.ONNX with MODEL.LOSS.
+// The steps of a network on arrays: the network of MODEL.TYPE with MODEL.LOSS.
 #pragma once
 
 #include <map>
@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "app/arrays/config.h"
+#include "app/arrays/example_set.h"
 #include "builders/net/trained_initializers.h"
+#include "lockstep/data_parallel.h"
 #include "lockstep/model_files.h"
 #include "lockstep/net.h"
 #include "lockstep/training_model.h"
@@ -23,17 +25,9 @@ struct ExampleType {
 };
 using ExampleTypes = std::map<std::string, ExampleType>;  // by array
 
-// An array that a step is fed. The network takes `dtype`; undefined: any type. Of the dimensions of
-// an example, -1 are open; nothing: all are.
-struct FedArray {
-  std::string name;
-  DType dtype = DType::undefined;
-  std::optional<Dims> dims = {};
-};
-
 class ArraysNetwork {
  public:
-  // Reads MODEL.ONNX. Throws if a loss or a metric names no value of the network.
+  // Loads the network. Throws if a loss or a metric names no value of the network.
   explicit ArraysNetwork(const ArraysConfig& config);
 
   // The arrays of a training step, and of a test, which has the training's, too.
@@ -42,8 +36,10 @@ class ArraysNetwork {
   // The number of examples that the network takes at a time; 0: any number.
   int64_t fixed_rows() const;
 
-  // The training steps for examples of these types, for the replicas of all processes.
-  std::vector<TrainingModel> steps(const std::vector<ExampleTypes>& forms, int processes) const;
+  // The training steps for examples of these types, for the replicas of all processes. With
+  // `resident` a step takes its examples from its devices.
+  std::vector<TrainingModel> steps(const std::vector<ExampleTypes>& forms, int processes,
+                                   const ResidentInputs& resident = {}) const;
   // The forward pass of a test. Its outputs, for each replica: the mean of each term of the loss,
   // the number of elements of each mean that counts elements, and the outputs of the metrics.
   TrainingModel test_step(const ExampleTypes& examples, int processes) const;
@@ -58,11 +54,11 @@ class ArraysNetwork {
   struct Parts;
   Parts parts(const ExampleTypes& examples) const;
   InitializerChoices choices_of(const LoadedModel& training) const;
-  TrainingModel step(const Parts& parts, int processes) const;
+  TrainingModel step(const Parts& parts, int processes, const ResidentInputs& resident) const;
   std::vector<std::string> losses_in_network() const;
   std::vector<std::string> predictions() const;
   std::vector<FedArray> fed_for(const std::vector<std::string>& outputs,
-                                const std::vector<std::string>& beside) const;
+                                const std::vector<FedArray>& beside) const;
   std::optional<Dims> example_of(const TensorType& declared) const;
   TensorType batch_type(const ExampleType& example) const;
   std::map<std::string, TensorType> types_of(const ExampleTypes& examples) const;

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
-#include "app/arrays/data.h"
+#include "app/arrays/example_source.h"
 #include "app/onnx/inference_run.h"
 #include "app/onnx/network_part.h"
 #include "app/onnx/tensor_files.h"
 #include "app/predict/output_folder.h"
+#include "graph/file_name.h"
 #include "graph/limits.h"
 #include "graph/listed.h"
 #include "lockstep/operators.h"
@@ -18,50 +18,7 @@
 namespace lockstep {
 namespace {
 
-using nlohmann::json;
-
-constexpr int64_t kRowsAtATime = 64;
-
-// The keys of DATA that the trained network remembers.
-constexpr const char *kColumns = "columns", *kSources = "sources", *kPadding = "padding",
-                     *kBuckets = "buckets", *kWhole = "whole";
-
-ArraysConfig config_in(const TrainingModel& network, const std::string& path) {
-  ArraysConfig config;
-  try {
-    const json said = json::parse(network.metadata.at(kArraysMark));
-    config.columns = said.at(kColumns).get<std::string>();
-    config.sources = said.at(kSources).get<std::string>();
-    config.padding = said.at(kPadding).get<std::string>();
-    config.buckets = said.at(kBuckets).get<std::vector<int64_t>>();
-    config.whole = said.at(kWhole).get<bool>();
-  } catch (const std::exception& error) {
-    fail(path, ": the metadata 'lockstep.", kArraysMark, "' is damaged: ", error.what());
-  }
-  return config;
-}
-
-std::vector<FedArray> fed_arrays(const Graph& graph, bool whole) {
-  std::vector<FedArray> fed;
-  for (Value input : fed_inputs(graph)) {
-    FedArray& array = fed.emplace_back(FedArray{graph.name(input), graph.dtype(input)});
-    const TensorType& type = graph.type(input);
-    if (!type.ranked || (type.shape.empty() && !whole)) continue;
-    array.dims.emplace();
-    for (std::size_t i = whole ? 0 : 1; i < type.shape.size(); ++i)
-      array.dims->push_back(type.shape[i].known() ? type.shape[i].size() : -1);
-  }
-  return fed;
-}
-
-int64_t rows_of_network(const Graph& graph, bool whole) {
-  if (whole) return 1;
-  for (Value input : fed_inputs(graph))
-    if (const TensorType& type = graph.type(input);
-        type.ranked && !type.shape.empty() && type.shape[0].known())
-      return type.shape[0].size();
-  return 0;
-}
+constexpr int64_t kArrayRowsAtATime = 64;
 
 // Collects rows of an output over batches.
 class Collected {
@@ -97,21 +54,28 @@ class Collected {
   std::size_t written_ = 0;
 };
 
-std::string file_of(const std::string& name) {
-  std::string file;
-  for (char letter : name) file += letter == '/' ? "%2F" : std::string(1, letter);
-  return file + ".npy";
-}
-
 }  // namespace
 
-std::map<std::string, std::string> arrays_metadata(const ArraysConfig& config) {
-  return {{kArraysMark, json{{kColumns, config.columns},
-                             {kSources, config.sources},
-                             {kPadding, config.padding},
-                             {kBuckets, config.buckets},
-                             {kWhole, config.whole}}
-                            .dump()}};
+std::vector<FedArray> fed_arrays(const Graph& graph, bool whole) {
+  std::vector<FedArray> fed;
+  for (Value input : fed_inputs(graph)) {
+    FedArray& array = fed.emplace_back(FedArray{graph.name(input), graph.dtype(input)});
+    const TensorType& type = graph.type(input);
+    if (!type.ranked || (type.shape.empty() && !whole)) continue;
+    array.dims.emplace();
+    for (std::size_t i = whole ? 0 : 1; i < type.shape.size(); ++i)
+      array.dims->push_back(type.shape[i].known() ? type.shape[i].size() : -1);
+  }
+  return fed;
+}
+
+int64_t rows_of_network(const Graph& graph, bool whole) {
+  if (whole) return 1;
+  for (Value input : fed_inputs(graph))
+    if (const TensorType& type = graph.type(input);
+        type.ranked && !type.shape.empty() && type.shape[0].known())
+      return type.shape[0].size();
+  return 0;
 }
 
 std::string description_of(const TrainingModel& network) {
@@ -124,13 +88,13 @@ std::string description_of(const TrainingModel& network) {
   return join("takes ", texts(fed_inputs(graph)), ", gives ", texts(graph.outputs()));
 }
 
-int predict_arrays(const TrainingModel& network, const std::string& path,
-                   const InferOptions& options) {
-  check(!options.out.empty(), "--out is missing: the folder for the outputs, as NAME.npy");
+int predict_arrays(const TrainingModel& network, const std::string& /*path*/,
+                   const TrainedData& data, const InferOptions& options) {
+  check_out(options, "the outputs, as NAME.npy");
   check(options.files.size() == 1, "infer takes one folder or file of arrays, was given ",
         options.files.size());
   const Graph& graph = network.inference;
-  const ArraysConfig config = config_in(network, path);
+  const ArraysConfig& config = data.config;
   const std::vector<FedArray> fed = fed_arrays(graph, config.whole);
   const auto set = open_arrays(config, "infer", options.files[0], fed);
   OutputFolder folder(options.out);
@@ -146,14 +110,14 @@ int predict_arrays(const TrainingModel& network, const std::string& path,
     }
     kept.push_back(i);
     outputs.emplace_back(graph.name(output), set->size());
-    files.push_back(file_of(graph.name(output)));
+    files.push_back(file_name_of(graph.name(output)) + ".npy");
   }
   folder.check_replaceable(files);
   // One form for all examples, so that their outputs have one shape.
   std::size_t form = 0;
   for (int64_t i = 0; i < set->size(); ++i) form = std::max(form, set->form_of(i));
   const int64_t fixed = rows_of_network(graph, config.whole);
-  const int64_t rows = fixed > 0 ? fixed : std::min(kRowsAtATime, set->size());
+  const int64_t rows = fixed > 0 ? fixed : std::min(kArrayRowsAtATime, set->size());
   for (int64_t first = 0; first < set->size(); first += rows) {
     const int64_t count = std::min(rows, set->size() - first);
     const int64_t of_batch = fixed > 0 ? fixed : count;

@@ -38,6 +38,8 @@ std::string ArraysScorer::score(const Scoring& with) {
     json[metrics[i].name] = score.metrics[i];
   }
   std::cout << ", " << score.examples << " examples, weights " << with.weights << "\n";
+  if (const std::string left = held_out.text_of_left_out(); !left.empty())
+    std::cout << left << "\n";
   with.print_remarks();
   return json_text(json);
 }

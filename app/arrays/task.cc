@@ -4,17 +4,20 @@
 #include <cmath>
 #include <filesystem>
 
-#include "app/arrays/data.h"
-#include "app/arrays/prediction.h"
+#include "app/arrays/example_source.h"
+#include "app/arrays/example_types.h"
+#include "app/arrays/network_type.h"
+#include "app/arrays/trained_data.h"
 #include "app/format.h"
-#include "app/report/html.h"
+#include "app/html.h"
+#include "app/train/resident_set.h"
 #include "graph/limits.h"
 
 namespace lockstep {
 namespace {
 
 // Checks the memory for minibatches: read ahead, in use, and where a step reads them.
-void check_batch_memory(const ArraysConfig& config, const ArraySet& set) {
+void check_batch_memory(const ArraysConfig& config, const ExampleSet& set) {
   constexpr int64_t kBatches = 4;
   int64_t bytes = 0;
   for (const MinibatchForm& form : set.forms(1)) {
@@ -30,10 +33,6 @@ std::string loss_text(double loss) { return short_number(loss); }
 
 }  // namespace
 
-std::string text_of_metric(const Metric& metric, double value) {
-  return metric.name + " " + (metric.kind->is_share ? percent(value, 2) : short_number(value));
-}
-
 ArraysTask::ArraysTask(ArraysConfig config)
     : config_(std::move(config)), metrics_(config_.test_metrics()) {}
 
@@ -43,39 +42,60 @@ std::vector<std::pair<std::string, std::string>> ArraysTask::changed() {
 }
 
 std::string ArraysTask::network() const {
-  return std::filesystem::path(config_.onnx).filename().string();
+  return std::filesystem::path(network_type(config_).title(config_)).filename().string();
 }
+
+std::string ArraysTask::data() const { return example_source(config_).place(config_, false); }
 
 void ArraysTask::prepare() {
   network_ = std::make_unique<ArraysNetwork>(config_);
   check_names_of_arrays(config_, network_->fed_in_test());
-  train_ = open_arrays(config_, "DATA.TRAIN", config_.train, network_->fed_in_training());
-  test_ = open_arrays(config_, "DATA.TEST", config_.test, network_->fed_in_test());
+  train_ = open_examples(config_, false, network_->fed_in_training());
+  test_ = open_examples(config_, true, network_->fed_in_test());
   check(train_->size() >= config_.batch_size, Key{"TRAIN.BATCH_SIZE"}, " is ", config_.batch_size,
-        ", but ", config_.train, " has ", train_->size(), " examples");
+        ", but ", data(), " has ", train_->size(), " examples");
   check_batch_memory(config_, *train_);
 }
 
 std::vector<std::pair<std::string, std::string>> ArraysTask::also_alike() const {
   auto all = also_remembered();
-  all.emplace_back("the arrays of DATA.TEST", test_->digest());
+  if (const std::string digest = test_->digest(); !digest.empty())
+    all.emplace_back(example_source(config_).test.content, digest);
   return all;
 }
 
 std::vector<std::pair<std::string, std::string>> ArraysTask::also_remembered() const {
-  return {{"the arrays of DATA.TRAIN", train_->digest()}};
+  const std::string digest = train_->digest();
+  if (digest.empty()) return {};  // generated examples: their keys are remembered
+  return {{example_source(config_).train.content, digest}};
 }
 
 std::vector<TrainingModel> ArraysTask::steps(int processes) const {
   const int64_t fixed = network_->fixed_rows();
   const BatchShares shares = shares_of(config_, config_.replicas() * processes);
-  check(fixed == 0 || (shares.equal() && shares.rows(0, 0).count == fixed), config_.onnx, " takes ",
-        fixed, " examples at a time, but ", Key{"TRAIN.BATCH_SIZE"}, " ", config_.batch_size,
-        " gives ", shares.rows(0, 0).count, " to each replica; ", "set TRAIN.BATCH_SIZE ",
-        fixed * shares.count(), ", or export the network with a symbolic first dimension");
+  check(fixed == 0 || (shares.equal() && shares.rows(0, 0).count == fixed),
+        network_type(config_).title(config_), " takes ", fixed, " examples at a time, but ",
+        Key{"TRAIN.BATCH_SIZE"}, " ", config_.batch_size, " gives ", shares.rows(0, 0).count,
+        " to each replica; ", "set TRAIN.BATCH_SIZE ", fixed * shares.count(),
+        ", or export the network with a symbolic first dimension");
   check(!config_.whole || shares.count() == 1, Key{"DATA.WHOLE"}, " trains one replica, but ",
         Key{"DEVICES"}, " and processes make ", shares.replicas);
-  return network_->steps(example_types(*train_), processes);
+  return network_->steps(example_types(*train_), processes, resident_inputs_of(processes));
+}
+
+// Replicas hold examples of one shape.
+ResidentInputs ArraysTask::resident_inputs_of(int processes) const {
+  if (!config_.resident) return {};
+  const std::vector<MinibatchForm> forms = train_->forms(1);
+  check(forms.size() == 1, Key{"TRAIN.RESIDENT"}, " keeps examples of one shape, but ",
+        Key{"DATA.BUCKETS"}, " gives them ", std::ssize(forms),
+        " lengths; name one bucket, or leave DATA.BUCKETS out");
+  return resident_inputs(config_,
+                         {.example = forms[0],
+                          .examples = train_->size(),
+                          .batch = config_.batch_size,
+                          .of = "examples"},
+                         processes);
 }
 
 std::optional<WeightsOptions> ArraysTask::first_weights() const {
@@ -84,31 +104,34 @@ std::optional<WeightsOptions> ArraysTask::first_weights() const {
 }
 
 void ArraysTask::open(Session& session, const Rows& rows) {
-  auto batches = std::make_unique<ArrayBatches>(
-      *train_, ArrayBatchOptions{.batch = config_.batch_size,
-                                 .first = rows.first,
-                                 .count = rows.count,
-                                 .seed = static_cast<uint64_t>(config_.seed),
-                                 .shuffle = config_.shuffle});
+  auto batches = train_->minibatches({.batch = config_.batch_size,
+                                      .first = rows.first,
+                                      .count = rows.count,
+                                      .seed = static_cast<uint64_t>(config_.seed),
+                                      .shuffle = config_.shuffle});
   if (config_.whole)
     minibatches_ = std::make_unique<WholeExamples>(std::move(batches));
   else
     minibatches_ = std::move(batches);
+  if (config_.resident)
+    resident_ = std::make_unique<ResidentRounds>(
+        config_, session, *minibatches_,
+        ResidentRoundsOptions{
+            .examples = train_->size(), .threads = reading_threads(), .shuffle = config_.shuffle});
   held_out_ = std::make_unique<HeldOutArrays>(config_, *network_, *test_, session);
 }
 
-std::map<std::string, std::string> ArraysTask::metadata() const { return arrays_metadata(config_); }
+std::map<std::string, std::string> ArraysTask::metadata() const {
+  return arrays_metadata(config_, *train_);
+}
 
 std::vector<std::string> ArraysTask::notes() const {
   std::vector<std::string> notes = network_->notes(example_types(*train_).back());
-  notes.push_back(join(text_of_arrays(*train_), "; ",
-                       count_of(train_->size(), "example", "examples"), " to train on, ",
-                       test_->size(), " to test on"));
-  if (const int64_t left = held_out_->left_out(); left > 0)
-    notes.push_back(
-        join("the network takes a fixed number of examples, so a test leaves out the "
-             "last ",
-             left, " of ", test_->size()));
+  notes.push_back(join(train_->description(), "; ", count_of(train_->size(), "example", "examples"),
+                       " to train on, ", test_->size(), " to test on"));
+  if (resident_) notes.push_back(resident_->note());
+  if (std::string left = held_out_->text_of_left_out(); !left.empty())
+    notes.push_back(std::move(left));
   return notes;
 }
 
@@ -146,7 +169,8 @@ std::vector<CurveChart> ArraysTask::charts() const {
 }
 
 HeldOutTest ArraysTask::test(int64_t /*iterations*/) {
-  const ArraysScore score = held_out_->test();
+  std::optional<ShownExamples> shown = shown_examples(metrics_, *test_);
+  const ArraysScore score = held_out_->test(shown ? &*shown : nullptr);
   HeldOutTest test;
   test.numbers.emplace_back("loss", score.loss);
   bool is_finite = std::isfinite(score.loss);
@@ -155,18 +179,19 @@ HeldOutTest ArraysTask::test(int64_t /*iterations*/) {
     is_finite = is_finite && std::isfinite(score.metrics[i]);
   }
   test.score = is_finite ? rank_of(score, metrics_) : 0;
+  test.measured = metrics_.empty() ? score.loss : score.metrics[0];
+  test.larger_is_better = !metrics_.empty() && metrics_[0].kind->larger_is_better;
   test.numbers.emplace_back("score", test.score);
   if (!is_finite) test.trouble = join("the held-out loss is ", loss_text(score.loss));
   test.headline = "held-out " + (metrics_.empty() ? "loss " + loss_text(score.loss)
                                                   : text_of_metric(metrics_[0], score.metrics[0]));
-  std::vector<std::string> details;
   if (!metrics_.empty()) test.detail = "loss " + loss_text(score.loss);
   for (std::size_t i = 1; i < metrics_.size(); ++i)
     test.detail += "  " + text_of_metric(metrics_[i], score.metrics[i]);
   NamedTexts rows{{"examples", std::to_string(score.examples)}};
   for (const auto& [name, number] : test.numbers)
     if (name != "score") rows.emplace_back(name, short_number(number));
-  test.section = "<h2>Held-out examples</h2>\n" + table_of(rows);
+  test.section = "<h2>Held-out examples</h2>\n" + table_of(rows) + (shown ? shown->html() : "");
   return test;
 }
 

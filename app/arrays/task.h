@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "app/arrays/config.h"
+#include "app/arrays/example_set.h"
 #include "app/arrays/held_out.h"
 #include "app/arrays/network.h"
+#include "app/train/resident_rounds.h"
 #include "app/train/task.h"
-#include "data/arrays/arrays.h"
 
 namespace lockstep {
 
@@ -24,7 +25,7 @@ class ArraysTask final : public Task {
   std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return config_.output_dir; }
   std::string network() const override;
-  std::string data() const override { return config_.train; }
+  std::string data() const override;
   int64_t images_of_step() const override { return config_.batch_size; }
   bool divides_rows() const override { return !config_.whole; }
   WorkUnit work_unit() const override { return {"examples", config_.batch_size}; }
@@ -37,6 +38,7 @@ class ArraysTask final : public Task {
 
   void open(Session& session, const Rows& rows) override;
   std::map<std::string, std::string> metadata() const override;
+  Rounds* rounds() override { return resident_.get(); }
   const MinibatchSource& minibatches() const override { return *minibatches_; }
   int reading_threads() const override { return static_cast<int>(config_.data_threads); }
   std::string threads_key() const override { return "DATA.THREADS"; }
@@ -52,18 +54,18 @@ class ArraysTask final : public Task {
 
   // Valid after prepare().
   const ArraysNetwork& trained_network() const { return *network_; }
-  const ArraySet& held_out() const { return *test_; }
+  const ExampleSet& held_out() const { return *test_; }
 
  private:
+  ResidentInputs resident_inputs_of(int processes) const;
+
   ArraysConfig config_;
   std::vector<Metric> metrics_;
   std::unique_ptr<ArraysNetwork> network_;
-  std::unique_ptr<ArraySet> train_, test_;
+  std::unique_ptr<ExampleSet> train_, test_;
   std::unique_ptr<MinibatchSource> minibatches_;
+  std::unique_ptr<ResidentRounds> resident_;  // null without TRAIN.RESIDENT
   std::unique_ptr<HeldOutArrays> held_out_;
 };
-
-// "accuracy 98.12 %", "mean_error 0.0123"
-std::string text_of_metric(const Metric& metric, double value);
 
 }  // namespace lockstep

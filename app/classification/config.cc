@@ -6,33 +6,11 @@
 #include "app/classification/network.h"
 #include "app/config/read.h"
 #include "app/train/read_settings.h"
-#include "builders/all_reduce/all_reduce.h"
-#include "lockstep/data_parallel.h"
+#include "app/train/resident_set.h"
 #include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {
-
-// Throws naming the key that requires equal shares.
-void check_shares(const ClassificationConfig& config, int processes) {
-  const BatchShares shares = shares_of(config, config.replicas() * processes);
-  const Phrase of_parts =
-      shares.parts > 1 ? phrase(" and their ", Key{"TRAIN.MICRO_BATCHES"}) : Phrase{};
-  const Phrase of_all = phrase(shares.replicas, " replicas of ",
-                               processes == 1 ? "" : join(processes, " processes with "),
-                               Key{"DEVICES"}, " ", config.run.devices.text, of_parts);
-  const Key batch{"TRAIN.BATCH_SIZE"};
-  check(!shares.leave_nothing(), batch, " ", shares.batch,
-        " is too small: there are no images for some of the ", of_all);
-  const auto needs_equal = [&](const Phrase& what) {
-    check(shares.equal(), what, " needs equal shares, but ", batch, " ", shares.batch,
-          " cannot be split equally over the ", of_all);
-  };
-  const DataParallelOptions& options = config.step.options;
-  if (options.all_reduce.spec.reduction == Reduction::mean)
-    needs_equal(phrase(Key{"ALL_REDUCE"}, " ", text_of(options.all_reduce.spec)));
-  if (options.synchronised_batch_norm) needs_equal(phrase(Key{"TRAIN.SYNC_BATCH_NORM"}));
-}
 
 // The changes of training pictures.
 void check_augmentation(const ClassificationConfig& config) {
@@ -50,8 +28,28 @@ void check_augmentation(const ClassificationConfig& config) {
        " are made of floats, which are not augmented; leave the key out");
 }
 
+// Pictures that stay on the devices are read once. A crop of the whole picture still draws its
+// shape: the picture keeps the crop of its first reading.
+void check_read_once(const ClassificationConfig& config) {
+  const Augmentation changes = dataset_of(config, false).augmentation;
+  const bool crops = config.dataset == "image_folder";
+  check_drawn_once(
+      config,
+      {{changes.rand_augment.operations > 0, phrase(Key{"DATA.RAND_AUGMENT"}, " changes pictures"),
+        "leave DATA.RAND_AUGMENT out"},
+       {changes.jitter.active(), phrase(Key{"DATA.COLOUR_JITTER"}, " changes pictures"),
+        "leave DATA.COLOUR_JITTER out"},
+       {config.mixup > 0, phrase(Key{"TRAIN.MIXUP"}, " mixes pictures"), "set TRAIN.MIXUP 0"},
+       {config.dataset == "cifar10",
+        phrase(Key{"DATA.NAME"}, " cifar10 shifts and mirrors training pictures"), ""},
+       {crops && config.flip, phrase(Key{"DATA.FLIP"}, " mirrors pictures"), "set DATA.FLIP false"},
+       {crops && config.crop_scale[0] < 1,
+        phrase(Key{"DATA.CROP_SCALE"}, " ", config.crop_scale[0], " crops pictures"),
+        "set DATA.CROP_SCALE [1, 1]"}});
+}
+
 void check_together(const ClassificationConfig& config, int processes) {
-  check_shares(config, processes);
+  check_shares(shares_of(config, config.replicas() * processes), config, processes, "images");
   check_fits(config.step, config.run, processes);
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
@@ -60,10 +58,7 @@ void check_together(const ClassificationConfig& config, int processes) {
         ": the images of ", Key{"DATA.NAME"}, " ", config.dataset,
         " are made of floats; use DATA.BYTES false");
   check_augmentation(config);
-  const int64_t threads = config.run.threads * config.replicas();
-  check(threads <= kMostThreadsOfAll, Key{"THREADS"}, " ", config.run.threads, " for each of ",
-        Key{"DEVICES"}, " ", config.run.devices.text, " makes ", threads,
-        " threads; a process may have at most ", kMostThreadsOfAll);
+  check_read_once(config);
   check_solver(config.optimizer);
   check_rates(config.schedule);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys for training classifiers, besides the keys of the step: a table for each subject.
 #include "app/classification/config.h"
+#include "app/train/resident_set.h"
 #include "data/dataset.h"
 #include "graph/listed.h"
 #include "lockstep/models.h"
@@ -129,7 +130,7 @@ ConfigKeys keys_of_loop(ClassificationConfig& c) {
 ConfigKeys keys_of(ClassificationConfig& c) {
   return joined({run_keys(c, "the initial weights, the order of data and random draws"),
                  keys_of(c.run), keys_of_network(c), keys_of(c.trained), keys_of_data(c),
-                 keys_of_loop(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
+                 keys_of_loop(c), resident_keys(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

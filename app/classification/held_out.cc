@@ -3,16 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <map>
-#include <sstream>
 
 #include "app/classification/network.h"
 #include "app/train/gathered.h"
 #include "graph/listed.h"
 #include "lockstep/feeds.h"
 #include "lockstep/processes.h"
-#include "runtime/dist/agree.h"
 #include "runtime/state/shared_statistics.h"
 
 namespace lockstep {
@@ -177,29 +174,18 @@ std::vector<std::string> HeldOut::left_out() const {
 // Adds the other processes' counts, on rank 0.
 void HeldOut::add_up(Tally& tally) const {
   if (!session_.comm()) return;
-  std::ostringstream mine;
-  mine << std::setprecision(17) << tally.hits << " " << tally.pictures;
-  for (double loss : tally.losses) mine << " " << loss;
-  for (const auto& row : tally.confusion)
-    for (int64_t count : row) mine << " " << count;
-  const auto texts = gather_texts(*session_.comm(), mine.str(), "test results");
-  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    std::istringstream other(texts[rank]);
-    int64_t number = 0;
-    other >> number;
-    tally.hits += number;
-    other >> number;
-    tally.pictures += number;
-    for (int k = 0; k < session_.model().replicas; ++k) {
-      double loss = 0;
-      other >> loss;
-      tally.losses.push_back(loss);
-    }
+  std::vector<double> mine{static_cast<double>(tally.hits), static_cast<double>(tally.pictures)};
+  mine.insert(mine.end(), tally.losses.begin(), tally.losses.end());
+  for (const auto& row : tally.confusion) mine.insert(mine.end(), row.begin(), row.end());
+  const auto all = gather_numbers(session_.comm(), mine, "test results");
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    std::size_t at = 0;
+    const auto count = [&] { return static_cast<int64_t>(all[rank].at(at++)); };
+    tally.hits += count();
+    tally.pictures += count();
+    for (int k = 0; k < session_.model().replicas; ++k) tally.losses.push_back(all[rank].at(at++));
     for (auto& row : tally.confusion)
-      for (int64_t& count : row) {
-        other >> number;
-        count += number;
-      }
+      for (int64_t& number : row) number += count();
   }
 }
 

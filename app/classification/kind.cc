@@ -5,6 +5,7 @@
 #include "app/classification/scorer.h"
 #include "app/classification/task.h"
 #include "app/task_kind.h"
+#include "app/train/resident_set.h"
 #include "app/train/run_folder.h"
 #include "lockstep/models.h"
 
@@ -49,7 +50,7 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
 }
 
 std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {
-  return classifier_scorer(Read::config(config));
+  return classifier_scorer(without_resident(Read::config(config)));
 }
 
 int infer(InferSource source, const InferOptions& options) {
@@ -57,6 +58,12 @@ int infer(InferSource source, const InferOptions& options) {
     return classify_pictures(classifier_of(std::move(*source.model), source.weights), options);
   const RunFiles files{source.weights, step_in(source.folder)};
   return classify_pictures(classifier_of(network_with_values(files), files), options);
+}
+
+WeightsOptions first_weights(const ConfigRequest& request, const std::string& path) {
+  std::vector<std::string> words = request.words;
+  words.insert(words.end(), {"MODEL.WEIGHTS", path});
+  return weights_to_start_from(Read::config({request.files, words}));
 }
 
 std::string describe(TrainingModel& network, const RunFiles& files) {
@@ -81,13 +88,15 @@ TaskKind classification_kind() {
           .page = kPage,
           .keys = Read::keys,
           .yaml = Read::yaml,
+          .entries = Read::entries,
           .task = task,
           .step = step,
           .scorer = scorer,
           .infer_options = {"--top"},
           .no_infer = "",
           .infer = infer,
-          .describe = describe};
+          .describe = describe,
+          .first_weights = first_weights};
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <set>
 
+#include "app/format.h"
 #include "app/onnx/initializer_notes.h"
 #include "app/onnx/network_file.h"
 #include "builders/net/imported.h"
@@ -11,6 +12,7 @@
 #include "builders/net/soft_labels.h"
 #include "builders/net/trained_initializers.h"
 #include "graph/initializer_kinds.h"
+#include "graph/listed.h"
 #include "graph/printable.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
@@ -95,11 +97,8 @@ void tell_of_draws(const Graph& graph, const std::string& path) {
   const std::vector<std::string> nodes = drawing_nodes(graph);
   if (nodes.empty() || !told.insert(path).second) return;
   std::cerr << "note: " << path << ": the network draws random numbers in prediction, too, the "
-            << "same in each prediction; " << nodes.size()
-            << (nodes.size() == 1 ? " node: " : " nodes: ");
-  for (std::size_t i = 0; i < nodes.size() && i < 5; ++i)
-    std::cerr << (i > 0 ? ", " : "") << nodes[i];
-  std::cerr << (nodes.size() > 5 ? ", ..\n" : "\n");
+            << "same in each prediction; " << count_of(std::ssize(nodes), "node: ", "nodes: ")
+            << first_listed(nodes, 5) << "\n";
 }
 
 // The network of MODEL.ONNX.
@@ -195,9 +194,30 @@ BatchShares shares_of(const ClassificationConfig& config, int64_t replicas) {
   return {config.batch_size, replicas, config.step.options.micro_batches};
 }
 
+// A network of MODEL.ONNX has its own strides and blocks.
+WeightsOptions weights_to_start_from(const ClassificationConfig& config) {
+  WeightsOptions options{config.weights, config.new_classifier, config.classes};
+  constexpr const char* kStride = "RESNETS.STRIDE_1X1";
+  if (config.onnx.empty())
+    options.keys.push_back(
+        {kStride, config.stride_in_1x1 ? "true" : "false", join(config.path, ": ", kStride)});
+  options.whole_body = config.onnx.empty();
+  return options;
+}
+
+std::string name_of_pictures(const ClassificationConfig& config) {
+  if (config.onnx.empty()) return "data";
+  const Graph graph = load_network(config.onnx).model.inference;
+  check(graph.inputs().size() == 1, config.onnx, ": has ", graph.inputs().size(),
+        " inputs; fine-tuning needs a network with one, the images");
+  return graph.name(graph.inputs()[0]);
+}
+
 TrainingModel build_configured_model(const ClassificationConfig& config, int processes,
-                                     std::vector<std::string>* notes) {
+                                     std::vector<std::string>* notes,
+                                     const ResidentInputs& resident) {
   DataParallelOptions options = options_of(config.step, config.run, processes);
+  options.resident = resident;
   options.weighted = !shares_of(config, options.replicas).equal();
   options.share = config.batch_size / options.replicas;
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "app/classification/config.h"
+#include "app/weights/match.h"
 #include "data/dataset.h"
+#include "lockstep/data_parallel.h"
 #include "lockstep/feeds.h"
 #include "lockstep/imported.h"
 #include "lockstep/models.h"
@@ -25,8 +27,14 @@ int reading_threads(const ClassificationConfig& config);
 
 // Builds the model MODEL.TYPE, or the network of MODEL.ONNX with a cross-entropy loss on its
 // scores, for the replicas of all processes. `notes` gets lines about the network of MODEL.ONNX.
+// With `resident` the step takes pictures and labels from its devices.
 TrainingModel build_configured_model(const ClassificationConfig& config, int processes = 1,
-                                     std::vector<std::string>* notes = nullptr);
+                                     std::vector<std::string>* notes = nullptr,
+                                     const ResidentInputs& resident = {});
+// The name of the step's input for pictures: a network of MODEL.ONNX chooses it.
+std::string name_of_pictures(const ClassificationConfig& config);
+// Options for MODEL.WEIGHTS.
+WeightsOptions weights_to_start_from(const ClassificationConfig& config);
 // The division of a batch over `replicas` and their micro-batches.
 BatchShares shares_of(const ClassificationConfig& config, int64_t replicas);
 

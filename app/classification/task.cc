@@ -82,13 +82,27 @@ std::vector<std::pair<std::string, std::string>> ClassificationTask::also_rememb
 
 std::vector<TrainingModel> ClassificationTask::steps(int processes) const {
   std::vector<TrainingModel> steps;
-  steps.push_back(build_configured_model(config_, processes, &network_notes_));
+  const ResidentInputs resident =
+      config_.resident ? resident_inputs(config_, resident_set(), processes) : ResidentInputs{};
+  steps.push_back(build_configured_model(config_, processes, &network_notes_, resident));
   return steps;
+}
+
+// A set without files has the size that the configuration says.
+ResidentSet ClassificationTask::resident_set() const {
+  const Preparation image = preparation_of(dataset_of(config_, false));
+  return {.example = {{name_of_pictures(config_),
+                       {config_.bytes ? DType::uint8 : DType::float32,
+                        {1, image.channels, image.height, image.width}}},
+                      {"label", {DType::int64, {1}}}},
+          .examples = train_ ? train_->size() : config_.train_size,
+          .batch = config_.batch_size,
+          .of = "pictures"};
 }
 
 std::optional<WeightsOptions> ClassificationTask::first_weights() const {
   if (config_.weights.empty()) return std::nullopt;
-  return WeightsOptions{config_.weights, config_.new_classifier, config_.classes};
+  return weights_to_start_from(config_);
 }
 
 void ClassificationTask::open(Session& session, const Rows& rows) {
@@ -105,6 +119,8 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
   for (int64_t label = 0; label < config_.classes; ++label)
     classes_.push_back(label < data.classes() ? data.class_name(label) : std::to_string(label));
   shares_tests_ = session.comm() && session.comm()->size() > 1;
+  const std::string images =
+      config_.resident ? name_of_pictures(config_) : images_of(session.model());
   minibatches_ = std::make_unique<LabelledImages>(
       *train_, LabelledImagesOptions{.batch = config_.batch_size,
                                      .first = rows.first,
@@ -115,9 +131,13 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
                                                             ? InPlaceOfBad::another
                                                             : InPlaceOfBad::nothing_and_stop,
                                      .mixup = config_.mixup,
-                                     .images = images_of(session.model()),
+                                     .images = images,
                                      .second_label = kSecondLabel,
                                      .second_share = kSecondShare});
+  if (config_.resident)
+    resident_ = std::make_unique<ResidentRounds>(
+        config_, session, *minibatches_,
+        ResidentRoundsOptions{.examples = train_->size(), .threads = reading_threads()});
 }
 
 void ClassificationTask::check_pictures() const {
@@ -137,6 +157,7 @@ std::vector<std::string> ClassificationTask::notes() const {
   std::vector<std::string> notes = network_notes_;
   notes.push_back(
       join(pictures_of(*train_), " to train on, ", pictures_of(held_out_->data()), " to test on"));
+  if (resident_) notes.push_back(resident_->note());
   if (train_->classes() < config_.classes)
     notes.push_back(join("MODEL.NUM_CLASSES is ", config_.classes, ", but there are ",
                          train_->classes(),

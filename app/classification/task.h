@@ -8,6 +8,8 @@
 
 #include "app/classification/config.h"
 #include "app/classification/held_out.h"
+#include "app/train/resident_rounds.h"
+#include "app/train/resident_set.h"
 #include "app/train/task.h"
 #include "data/labelled_images.h"
 
@@ -36,6 +38,7 @@ class ClassificationTask : public Task {
   void open(Session& session, const Rows& rows) override;
   void check_pictures() const override;
   std::map<std::string, std::string> metadata() const override;
+  Rounds* rounds() override { return resident_.get(); }
   const MinibatchSource& minibatches() const override { return *minibatches_; }
   int reading_threads() const override;
   std::string threads_key() const override { return "DATA.THREADS"; }
@@ -53,11 +56,14 @@ class ClassificationTask : public Task {
   HeldOutTest test(int64_t iterations) override;
 
  private:
+  ResidentSet resident_set() const;
+
   ClassificationConfig config_;
   mutable std::vector<std::string> network_notes_;  // of steps()
   std::unique_ptr<Dataset> train_;
   std::string digest_;  // digest of the training files; "" for generated data
   std::unique_ptr<LabelledImages> minibatches_;
+  std::unique_ptr<ResidentRounds> resident_;  // null without TRAIN.RESIDENT
   std::unique_ptr<HeldOut> held_out_;
   std::vector<std::string> classes_;  // names
   bool shares_tests_ = false;         // true with several processes

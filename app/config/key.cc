@@ -61,12 +61,12 @@ std::string item(const T* value) {
   return item(*value);
 }
 
-// Prints each section's fields in the order of `fields`.
+// Prints each section's fields in the order of all_fields().
 std::string item(const NamedSections* value) {
   std::string text;
   for (const auto& [name, section] : value->sections) {
     std::string inner;
-    for (const std::string& field : value->fields)
+    for (const std::string& field : value->all_fields())
       if (const auto found = section.find(field); found != section.end())
         inner += (inner.empty() ? "" : ", ") + field + ": " + quoted(found->second);
     text += (text.empty() ? "" : ", ") + quoted(name) + ": {" + inner + "}";

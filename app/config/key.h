@@ -33,15 +33,6 @@ using KeyTarget =
                  std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
                  std::vector<std::string>*, NamedSections*, std::vector<PatternFactor>*>;
 
-// A key whose value can ask for an effect that this version lacks. Commands that would give wrong
-// scores or files without the effect refuse the key; others note it.
-struct NotDone {
-  std::vector<std::string> refused_by;    // commands: test, infer, ..
-  std::function<bool()> asked = nullptr;  // true if the key's value asks for the effect
-  std::string way_out = "";  // the end of the error; "": suggests the other value of a bool
-  bool noted = true;         // false: the network's own notes mention it
-};
-
 // Further facts about a key; most keys have none.
 struct KeyFacts {
   double least = -std::numeric_limits<double>::infinity();
@@ -66,7 +57,6 @@ struct KeyFacts {
   std::vector<std::string> words = {};
   // The part that must be equal in all processes, if not the whole value.
   std::function<std::string()> alike = nullptr;
-  NotDone not_done = {};
 };
 
 struct ConfigKey {

@@ -16,8 +16,9 @@ struct FieldPath {
   std::string section, field;  // one is empty if the name is no field
 
   bool is_field() const {
-    return key && !section.empty() &&
-           std::find(value->fields.begin(), value->fields.end(), field) != value->fields.end();
+    if (!key || section.empty()) return false;
+    const std::vector<std::string> known = value->all_fields();
+    return std::find(known.begin(), known.end(), field) != known.end();
   }
 };
 
@@ -33,20 +34,34 @@ FieldPath path_of(const ConfigKeys& keys, const std::string& name) {
   return {};
 }
 
-}  // namespace
-
-std::string NamedSections::fields_text() const {
+std::string text_of_fields(const std::vector<std::string>& fields) {
   std::string text;
   for (std::size_t i = 0; i < fields.size(); ++i)
     text += (i == 0 ? "" : i + 1 == fields.size() ? " and " : ", ") + fields[i];
   return text;
 }
 
+}  // namespace
+
+std::vector<std::string> NamedSections::all_fields() const {
+  std::vector<std::string> all = fields;
+  all.insert(all.end(), other_fields.begin(), other_fields.end());
+  all.insert(all.end(), list_fields.begin(), list_fields.end());
+  return all;
+}
+
+std::string NamedSections::fields_text() const {
+  const std::string text = text_of_fields(fields);
+  return other_fields.empty() ? text : text + ", or " + text_of_fields(other_fields);
+}
+
 std::optional<NamedField> find_field(const ConfigKeys& keys, const std::string& name) {
   const FieldPath path = path_of(keys, name);
   if (!path.is_field()) return std::nullopt;
   std::string& text = path.value->sections[path.section][path.field];
-  return NamedField{{name, &text, path.key->meaning}, path.key->key};
+  const std::vector<std::string>& lists = path.value->list_fields;
+  const bool is_list = std::find(lists.begin(), lists.end(), path.field) != lists.end();
+  return NamedField{{name, &text, path.key->meaning, {.nested = is_list}}, path.key->key};
 }
 
 void refuse_field(const ConfigKeys& keys, const std::string& name, const std::string& at) {
@@ -56,7 +71,7 @@ void refuse_field(const ConfigKeys& keys, const std::string& name, const std::st
   check(!path.section.empty(), at, ": a name below ", path.key->key, " is empty");
   check(!path.field.empty(), at, ": ", name, " should be a section with ", fields, ": ",
         path.key->key, ": {NAME: {", path.value->fields.at(0), ": .., ..}}");
-  const std::string near = nearest(path.field, path.value->fields);
+  const std::string near = nearest(path.field, path.value->all_fields());
   const std::string section = path.key->key + "." + path.section;
   fail(at, ": unknown key ", name, "; ",
        near.empty() ? join(section, " has ", fields)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of a key with sections that the user names. Each section has these text fields:
+// The value of a key with sections that the user names. Each section has text fields:
 // DATASETS: {mine: {IMAGES: folder, ANNOTATIONS: file.json}}.
 #pragma once
 
@@ -13,9 +13,14 @@ struct NamedSections {
   using Section = std::map<std::string, std::string>;  // by field; unset fields are missing
 
   std::vector<std::string> fields;
-  std::map<std::string, Section> sections;  // by name
+  std::map<std::string, Section> sections;     // by name
+  std::vector<std::string> other_fields = {};  // of another form of a section
+  // Further fields of either form, which may be left out. Their values may be lists: the text is
+  // one line of YAML (nested.h).
+  std::vector<std::string> list_fields = {};
 
-  // "IMAGES and ANNOTATIONS"
+  std::vector<std::string> all_fields() const;
+  // "IMAGES and ANNOTATIONS"; the fields of another form follow after "or".
   std::string fields_text() const;
 };
 

@@ -20,7 +20,7 @@ struct Nested {
   std::vector<NestedField> fields;  // of a section, in the written order
 
   bool is_text() const { return kind == Kind::text; }
-  // The number that the text is. Throws, and calls the value `what`, for anything else.
+  // The text as a number. Throws for anything else; `what` names the value.
   double number(const std::string& what) const;
   int64_t integer(const std::string& what) const;
   // The text. Throws for a list, a section and an empty text.

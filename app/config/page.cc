@@ -4,7 +4,6 @@
 #include <cctype>
 #include <sstream>
 
-#include "app/config/not_done.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -19,11 +18,6 @@ std::string cell(const std::string& text) {
 
 std::string default_of(const ConfigKey& key) {
   return key.key == "OUTPUT_DIR" && text_of(key).empty() ? "runs/NAME" : yaml_of(key);
-}
-
-std::string meaning_of(const ConfigKey& key) {
-  const NotDone& wish = key.facts.not_done;
-  return wish.asked ? join(key.meaning, "; not in this version: ", refusal_of(wish)) : key.meaning;
 }
 
 std::string in_small_letters(std::string text) {
@@ -47,7 +41,7 @@ std::string markdown_of(const ConfigKeys& keys, const std::string& intro) {
     }
     const KeyFacts& facts = key.facts;
     out << "| `" << key.key << "` | " << kind_of(key) << range_of(key) << " | `" << default_of(key)
-        << "` | " << cell(meaning_of(key)) << (facts.flag.empty() ? "" : "; `" + facts.flag + "`")
+        << "` | " << cell(key.meaning) << (facts.flag.empty() ? "" : "; `" + facts.flag + "`")
         << " | "
         << (facts.detectron.empty()      ? ""
             : facts.detectron == key.key ? "the same"
@@ -63,7 +57,7 @@ std::string listing_of(const ConfigKeys& keys, const std::string& part) {
   for (const ConfigKey& key : keys) {
     if (in_small_letters(key.key).find(wanted) == std::string::npos) continue;
     const KeyFacts& facts = key.facts;
-    out << key.key << ": " << default_of(key) << "\n    " << meaning_of(key) << " (" << kind_of(key)
+    out << key.key << ": " << default_of(key) << "\n    " << key.meaning << " (" << kind_of(key)
         << range_of(key) << (facts.flag.empty() ? "" : "; " + facts.flag)
         << (facts.detectron.empty() ? "" : "; Detectron's " + facts.detectron) << ")\n";
   }

@@ -16,19 +16,24 @@ PlacedText base_named(const YAML::Node& node, const std::string& at) {
   return {node.Scalar(), at};
 }
 
-}  // namespace
+struct PlacedNode {
+  YAML::Node node;
+  std::string at;
+};
 
-std::optional<PlacedText> value_in_yaml(const std::string& key, const std::string& text,
-                                        const std::string& path) {
+// The key's value if `takes` it.
+template <class Takes>
+std::optional<PlacedNode> node_in_yaml(const std::string& key, const std::string& text,
+                                       const std::string& path, const Takes& takes) {
   const YamlPlace place{path};
   const YAML::Node tree = parse_yaml(text, place);
   const std::string section = section_of(key);
   const auto value_in = [&](const YAML::Node& node,
-                            const std::string& name) -> std::optional<PlacedText> {
+                            const std::string& name) -> std::optional<PlacedNode> {
     if (!node.IsMap()) return std::nullopt;
     for (const auto& entry : node)
-      if (entry.first.IsScalar() && entry.first.Scalar() == name && entry.second.IsScalar())
-        return PlacedText{entry.second.Scalar(), place.of(entry.first)};
+      if (entry.first.IsScalar() && entry.first.Scalar() == name && takes(entry.second))
+        return PlacedNode{entry.second, place.of(entry.first)};
     return std::nullopt;
   };
   auto found = value_in(tree, key);
@@ -37,6 +42,26 @@ std::optional<PlacedText> value_in_yaml(const std::string& key, const std::strin
     if (!found && entry.first.IsScalar() && entry.first.Scalar() == section)
       found = value_in(entry.second, key.substr(section.size() + 1));
   return found;
+}
+
+}  // namespace
+
+std::optional<PlacedText> value_in_yaml(const std::string& key, const std::string& text,
+                                        const std::string& path) {
+  const auto found =
+      node_in_yaml(key, text, path, [](const YAML::Node& node) { return node.IsScalar(); });
+  if (!found) return std::nullopt;
+  return PlacedText{found->node.Scalar(), found->at};
+}
+
+std::optional<PlacedText> list_in_yaml(const std::string& key, const std::string& text,
+                                       const std::string& path) {
+  const auto found =
+      node_in_yaml(key, text, path, [](const YAML::Node& node) { return node.IsSequence(); });
+  if (!found) return std::nullopt;
+  std::string list;
+  for (const auto& item : found->node) list += (list.empty() ? "" : ", ") + shown(item);
+  return PlacedText{"[" + list + "]", found->at};
 }
 
 std::vector<PlacedText> bases_in_yaml(const std::string& text, const std::string& path) {

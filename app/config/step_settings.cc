@@ -75,6 +75,10 @@ void check_fits(const StepSettings& step, const RunSettings& run, int processes)
   naming("ALL_REDUCE", [&] { check_options(options); });
   options.all_reduce.ring_order = order;
   naming("RING_ORDER", [&] { check_options(options); });
+  const int64_t threads = run.threads * std::ssize(run.devices.list);
+  check(threads <= kMostThreadsOfAll, Key{"THREADS"}, " ", run.threads, " for each of ",
+        Key{"DEVICES"}, " ", run.devices.text, " makes ", threads,
+        " threads; a process may have at most ", kMostThreadsOfAll);
 }
 
 }  // namespace lockstep

@@ -158,6 +158,7 @@ HeldOutTest ControlTask::test(int64_t iterations) {
   test.numbers = {
       {"mean_return", means.sum}, {"episode_length", means.steps}, {"least_return", means.least}};
   test.score = std::clamp(means.sum / config_.kind().most_return, 0.0, 1.0);
+  test.measured = means.sum;
   test.headline =
       join("mean return ", fixed(means.sum, 2), " over ", result.episodes.size(), " episodes");
   test.detail = join("from ", short_number(means.least), " to ", short_number(means.most));

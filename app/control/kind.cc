@@ -60,6 +60,7 @@ TaskKind control_kind() {
           .page = kPage,
           .keys = Read::keys,
           .yaml = Read::yaml,
+          .entries = Read::entries,
           .task = task,
           .step = step,
           .scorer = scorer,

@@ -4,15 +4,14 @@
 #include <iostream>
 
 #include "app/detection/network.h"
-#include "models/detection/detector.h"
 
 namespace lockstep {
 SourcedModel detector_from(const DetectorConfig& config) {
   for (const DetectorNote& note : config.notes) std::cerr << "lockstep: " << note.text << "\n";
+  const LargeJitter& jitter = config.train.jitter;
+  const PictureSize size{config.network.shape.height, config.network.shape.width};
   TrainingModel step =
-      detector_step(config, {config.network.shape.height, config.network.shape.width});
-  for (const std::string& part : left_out_of(config.network))
-    std::cerr << "lockstep: " << part << " is not in this version yet; the step leaves it out\n";
+      detector_step(config, jitter.on() ? PictureSize{jitter.height, jitter.width} : size, size, 1);
   BatchShares shares;
   shares.replicas = config.replicas();
   shares.parts = config.step.options.micro_batches;

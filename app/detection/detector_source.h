@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "app/model_source.h"
 
 namespace lockstep {

@@ -7,11 +7,13 @@
 #include <optional>
 #include <set>
 
-#include "app/config/not_done.h"
-#include "app/detection/box_finder.h"
+#include "app/detection/datasets/keypoint_rules.h"
+#include "app/detection/datasets/point_names.h"
+#include "app/detection/find/box_finder.h"
 #include "app/detection/network.h"
-#include "app/draw/boxes.h"
-#include "app/format.h"
+#include "app/detection/results/drawn_boxes.h"
+#include "app/detection/results/found_json.h"
+#include "app/detection/weights.h"
 #include "app/model_source.h"
 #include "app/predict/output_folder.h"
 #include "app/record/json_text.h"
@@ -30,23 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr int64_t kDrawnSide = 640;  // smaller pictures are enlarged, so that names can be read
-
-// Uses one CPU replica with all threads: pictures come one by one, and the machine may lack the
-// run's devices.
-DetectorConfig on_one_replica(DetectorConfig config) {
-  config.run.devices = devices_named("cpu");
-  config.run.auxiliaries = {};
-  config.run.threads = 0;
-  const DataParallelOptions usual;
-  config.step.packing = std::nullopt;
-  config.step.buckets.clear();
-  config.step.options.all_reduce = usual.all_reduce;
-  config.step.options.deferred = false;
-  config.step.options.micro_batches = 1;
-  return config;
-}
-
 // The file with the network's metadata: the trained network itself, or the step of its run. Empty
 // if there is no file.
 TrainingModel file_of(const DetectorRun& run) {
@@ -54,15 +39,19 @@ TrainingModel file_of(const DetectorRun& run) {
   return fs::exists(path) ? load_model(all_ops(), path).model : TrainingModel(all_ops());
 }
 
-std::vector<std::string> categories_of(const TrainingModel& file) {
-  std::vector<std::string> names;
+// The classes and the names of their keypoints.
+std::vector<CocoCategory> categories_of(const TrainingModel& file) {
+  std::vector<CocoCategory> categories;
   const auto said = file.metadata.find("categories");
-  if (said == file.metadata.end()) return names;
+  if (said == file.metadata.end()) return categories;
   const auto list = nlohmann::json::parse(said->second, nullptr, false);
-  if (!list.is_array()) return names;
+  if (!list.is_array()) return categories;
   for (const auto& name : list)
-    if (name.is_string()) names.push_back(name);
-  return names;
+    if (name.is_string()) categories.emplace_back().name = name;
+  for (const auto& [kind, points] : point_names_in(file))
+    for (CocoCategory& category : categories)
+      if (category.name == kind) category.keypoints = points;
+  return categories;
 }
 
 // The parameters in a trained network's file, by their names.
@@ -83,9 +72,8 @@ class PictureDetector {
         model_(detector_step(config_, {config_.network.shape.height, config_.network.shape.width})),
         session_(model_, all_devices(config_.run), all_kernels(),
                  session_options(config_, config_.run.threads, nullptr)),
-        finder_(config_, session_) {
-    const WeightsOptions whole{
-        .path = run.weights, .whole = true, .raw = !config_.step.options.average.predicts};
+        finder_(config_, session_, rules_of(file, run)) {
+    const WeightsOptions whole = trained_weights(config_, run.weights);
     if (is_onnx(run.weights))
       load_weights(session_, values_in(file, model_), whole);
     else
@@ -93,15 +81,18 @@ class PictureDetector {
   }
 
   FoundBoxes find(const Image& image) { return finder_.find(list_of_pictures({&image, 1})).at(0); }
-  std::string name_of(const FoundBox& box) const {
-    if (box.kind == 0) return "proposal";
-    const std::size_t place = box.kind - 1;
-    return place < categories_.size() ? categories_[place] : join("class ", box.kind);
-  }
+  const std::vector<CocoCategory>& categories() const { return categories_; }
+  const std::string& confidence() const { return config_.network.krcnn.keypoint_confidence; }
 
  private:
+  KeypointRules rules_of(const TrainingModel& file, const DetectorRun& run) const {
+    KeypointRules rules = keypoint_rules_in(file);
+    check_rules_suffice(config_, rules, run.weights);
+    return rules;
+  }
+
   DetectorConfig config_;
-  std::vector<std::string> categories_;
+  std::vector<CocoCategory> categories_;
   TrainingModel model_;
   Session session_;
   BoxFinder finder_;
@@ -142,26 +133,10 @@ std::vector<std::string> output_files(const std::vector<std::string>& outputs) {
 
 ordered_json json_of(const std::string& file, const Image& image, const FoundBoxes& boxes,
                      const PictureDetector& detector) {
-  ordered_json said{{"picture", file},
-                    {"height", image.height},
-                    {"width", image.width},
-                    {"objects", ordered_json::array()}};
-  for (const FoundBox& box : boxes) {
-    const auto& [left, top, right, bottom] = box.corners;
-    said["objects"].push_back({{"class", detector.name_of(box)},
-                               {"score", box.score},
-                               {"bbox", {left, top, right - left, bottom - top}}});
-  }
-  return said;
-}
-
-Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDetector& detector) {
-  std::vector<DrawnBox> shown;
-  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box)  // draws the best box last, on top
-    shown.push_back({.corners = box->corners,
-                     .label = join(detector.name_of(*box), " ", fixed(box->score, 2)),
-                     .colour = static_cast<std::size_t>(std::max<int64_t>(1, box->kind) - 1)});
-  return drawn(image, shown, times_within(image, kDrawnSide));
+  return {{"picture", file},
+          {"height", image.height},
+          {"width", image.width},
+          {"objects", json_of_objects(boxes, detector.categories(), detector.confidence())}};
 }
 
 struct SeenPicture {
@@ -176,23 +151,20 @@ SeenPicture look_at(PictureDetector& detector, const std::string& file,
   if (!seen.boxes.empty()) seen.best = seen.boxes.front();
   std::erase_if(seen.boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
   if (options.out.empty()) return seen;
-  seen.png = png_of(drawn_picture(image, seen.boxes, detector));
+  seen.png = png_of(with_boxes(image, seen.boxes, detector.categories()));
   seen.json = json_text(json_of(file, image, seen.boxes, detector));
   return seen;
-}
-
-std::string said_of(const FoundBox& box, const PictureDetector& detector) {
-  return join(printable(detector.name_of(box)), " ", fixed(box.score, 2));
 }
 
 void print(const SeenPicture& seen, const PictureDetector& detector, double threshold) {
   const FoundBoxes& boxes = seen.boxes;
   for (std::size_t i = 0; i < boxes.size(); ++i)
-    std::cout << (i == 0 ? "  " : ", ") << said_of(boxes[i], detector);
+    std::cout << (i == 0 ? "  " : ", ") << found_text(boxes[i], detector.categories());
   if (boxes.empty())
     std::cout << "  nothing"
               << (seen.best ? join(" with a score of at least ", threshold,
-                                   " (--threshold); the best is ", said_of(*seen.best, detector))
+                                   " (--threshold); the best is ",
+                                   found_text(*seen.best, detector.categories()))
                             : " at all");
   std::cout << "\n";
 }
@@ -200,7 +172,6 @@ void print(const SeenPicture& seen, const PictureDetector& detector, double thre
 }  // namespace
 
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options) {
-  refuse_not_done(keys_of(config), "infer", config.origins, config.path);
   check(!takes_proposals(config.network), config.path,
         ": a network without an RPN needs proposals; `lockstep test` reads them from files");
   const std::vector<std::string> files = pictures_named(options.files);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "app/predict/infer.h"
 
 namespace lockstep {

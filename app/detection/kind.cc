@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "app/config/not_done.h"
+#include "app/detection/config/functions.h"
+#include "app/detection/config/types.h"
 #include "app/detection/detector_source.h"
-#include "app/detection/functions.h"
+#include "app/detection/exported.h"
 #include "app/detection/infer.h"
 #include "app/detection/scorer.h"
-#include "app/detection/task.h"
-#include "app/detection/types.h"
+#include "app/detection/train/task.h"
+#include "app/detection/weights.h"
 #include "app/task_kind.h"
 #include "graph/print.h"
 #include "lockstep/error.h"
@@ -20,7 +21,8 @@ constexpr const char* kPage =
     "A CONFIG.yaml with the `MODEL.TYPE` of a detector has these keys; [detectors]"
     "(detection.md#configuration) says how they are read.\n"
     "Every other file has [the keys of classification](configuration.md), [of language "
-    "models](text_keys.md) or [of control](control_keys.md). `train`, `test`,\n`build`, `plan` and "
+    "models](text_keys.md), [of arrays](arrays_keys.md) or [of control](control_keys.md). `train`, "
+    "`test`,\n`build`, `plan` and "
     "`inspect` read the "
     "file, and `KEY VALUE` pairs on the command line override it. The last column gives "
     "Detectron's name of a key; it is empty for\n"
@@ -47,9 +49,13 @@ std::string yaml(const ConfigRequest& request) {
   return notes + yaml_with_origins(keys_of(config), config.origins);
 }
 
+KeyTexts entries(const ConfigRequest& request) {
+  DetectorConfig config = read(request);
+  return entries_of(keys_of(config));
+}
+
 std::unique_ptr<Task> task(const ConfigRequest& request) {
   DetectorConfig config = read(request);
-  refuse_not_done(keys_of(config), "train", config.origins, config.path);
   check(config.misfit.empty(), config.misfit);
   return std::make_unique<DetectionTask>(std::move(config));
 }
@@ -67,6 +73,12 @@ std::unique_ptr<Scorer> scorer(const ConfigRequest& request) {
   std::vector<std::string> files;
   for (const ConfigFile& file : request.files) files.push_back(file.path);
   return detector_scorer(read(request), std::move(files));
+}
+
+WeightsOptions first_weights(const ConfigRequest& request, const std::string& path) {
+  std::vector<std::string> words = request.words;
+  words.insert(words.end(), {"TRAIN.WEIGHTS", path});
+  return weights_to_start_from(read({request.files, words}));
 }
 
 // A detector's file names the objects that it finds. The configuration of its run says how to
@@ -89,14 +101,17 @@ int infer(InferSource source, const InferOptions& options) {
   return find_in_pictures(read({*source.config, {}}), {source.folder, source.weights}, options);
 }
 
-// Refuses a network whose run's configuration asks for an effect that an exported file would lack.
-std::string describe(TrainingModel& network, const RunFiles& files) {
-  const auto path = std::filesystem::path(files.step).parent_path() / "config.yaml";
-  if (std::filesystem::exists(path)) {
-    DetectorConfig config = read({config_files(path.string()), {}});
-    refuse_not_done(keys_of(config), "export", config.origins, config.path);
-  }
-  return join("a detector, takes ", network.inference.type(input_of(network.inference)));
+std::string describe(TrainingModel& network, const RunFiles& /*files*/) {
+  const std::string left_out = left_out_of_file(network);
+  return join("a detector, takes ", network.inference.type(input_of(network.inference)),
+              left_out.empty() ? "" : ", without " + left_out);
+}
+
+void fit(TrainingModel& network, const ConfigFiles& files, const std::string& image) {
+  std::vector<std::string> words;
+  if (!image.empty()) words = {"IMAGE", image};
+  DetectorConfig config = read({files, words});
+  fit_for_export(network, std::move(config), image.empty());
 }
 
 std::vector<std::string> names_of_types() {
@@ -120,13 +135,16 @@ TaskKind detection_kind() {
           .page = kPage,
           .keys = keys,
           .yaml = yaml,
+          .entries = entries,
           .task = task,
           .step = step,
           .scorer = scorer,
           .infer_options = {"--threshold"},
           .no_infer = "",
           .infer = infer,
-          .describe = describe};
+          .describe = describe,
+          .first_weights = first_weights,
+          .fit = fit};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/draw/canvas.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "lockstep/error.h"
@@ -37,6 +38,15 @@ Canvas::Canvas(const Image& image) : height_(image.height), width_(image.width) 
 
 void Canvas::set_colour(const Colour& colour, double opacity) {
   cairo_set_source_rgba(cairo(), colour.red, colour.green, colour.blue, opacity);
+}
+
+void Canvas::stroke(const Colour& colour, double width) {
+  set_colour({0, 0, 0}, 0.55);
+  cairo_set_line_width(cairo(), width + std::max(1.5, width));
+  cairo_stroke_preserve(cairo());
+  set_colour(colour);
+  cairo_set_line_width(cairo(), width);
+  cairo_stroke(cairo());
 }
 
 Image Canvas::image() {

@@ -22,6 +22,8 @@ class Canvas {
   int64_t width() const { return width_; }
   cairo_t* cairo() { return cairo_.get(); }
   void set_colour(const Colour& colour, double opacity = 1);
+  // Draws the current path as a line, on a dark rim that separates it from a light background.
+  void stroke(const Colour& colour, double width);
   // The drawn image. Throws if Cairo has failed.
   Image image();
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/draw/canvas.h"
+#include "app/draw/instance_masks.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -83,8 +84,12 @@ DrawnPicture fitted(const DrawnPicture& picture, int64_t side) {
   const int64_t longest = std::max(picture.image.height, picture.image.width);
   const int64_t times = std::max<int64_t>(1, (longest + side - 1) / side);
   DrawnPicture small{shrunk(picture.image, times), picture.boxes};
-  for (DrawnBox& box : small.boxes)
-    for (float& corner : box.corners) corner /= static_cast<float>(times);
+  const auto divisor = static_cast<float>(times);
+  for (DrawnBox& box : small.boxes) {
+    for (float& corner : box.corners) corner /= divisor;
+    for (DrawnPoint& point : box.points) point = {point.x / divisor, point.y / divisor, point.mark};
+    if (has_mask(box)) box.mask = shrunk_mask(box.mask, times);
+  }
   return small;
 }
 
@@ -103,9 +108,13 @@ DrawnPicture cut_out(const DrawnPicture& picture, const Corners& around) {
   for (int64_t y = 0; y < part.image.height; ++y)
     std::copy_n(&picture.image.rgb[byte_of(picture.image, down.from + y, across.from)],
                 3 * part.image.width, &part.image.rgb[byte_of(part.image, y, 0)]);
-  for (DrawnBox& box : part.boxes)
-    for (std::size_t k = 0; k < 4; ++k)
-      box.corners[k] -= static_cast<float>(k % 2 == 0 ? across.from : down.from);
+  const auto left = static_cast<float>(across.from), top = static_cast<float>(down.from);
+  for (DrawnBox& box : part.boxes) {
+    for (std::size_t k = 0; k < 4; ++k) box.corners[k] -= k % 2 == 0 ? left : top;
+    for (DrawnPoint& point : box.points) point = {point.x - left, point.y - top, point.mark};
+    if (has_mask(box))
+      box.mask = cut_mask(box.mask, {down.from, across.from, part.image.height, part.image.width});
+  }
   return part;
 }
 

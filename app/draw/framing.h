@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures with boxes, enlarged, shrunk or cut out for display.
+// Pictures with boxes, their masks and keypoints, enlarged, shrunk or cut out for display.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,31 @@
 #include <string>
 #include <vector>
 
-#include "data/coco/boxes.h"
+#include "app/draw/limbs.h"
+#include "data/coco/annotations.h"
 #include "data/image.h"
 
 namespace lockstep {
+
+// A keypoint. A hidden point is hollow; a point that is not known is not drawn.
+enum class PointMark { none, hollow, filled };
+struct DrawnPoint {
+  float x = 0, y = 0;  // in the picture's pixels
+  PointMark mark = PointMark::filled;
+};
 
 struct DrawnBox {
   Corners corners{};       // in the picture's pixels
   std::string label;       // may be empty, or any bytes
   std::size_t colour = 0;  // a class
-  bool dashed = false;
+  bool dashed = false;     // the lines around box and mask
+  RunLengths mask = {};    // of the picture's size, or 0 x 0
+  bool filled = true;      // the mask; otherwise only its outline is drawn
+  std::vector<DrawnPoint> points = {};
+  std::vector<Limb> limbs = {};  // between points
 };
+
+inline bool has_mask(const DrawnBox& box) { return box.mask.height > 0; }
 
 struct DrawnPicture {
   Image image;

@@ -65,9 +65,6 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
 
 std::vector<Literal> run_inference(const Graph& graph, const std::map<std::string, Literal>& inputs,
                                    const std::vector<KernelTable>& kernels) {
-  for (Value input : graph.inputs())
-    supported(graph.dtype(input) != DType::bfloat16, "inputs of bfloat16 are not supported: '",
-              graph.name(input), "' is ", graph.type(input));
   try {
     return run_graph(graph, inputs, kernels);
   } catch (const Unsupported&) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "app/format.h"
+#include "builders/net/regularisers.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
 #include "lockstep/graph.h"
@@ -12,29 +13,10 @@
 namespace lockstep {
 namespace {
 
-// 25.6 M, 1.2 k, 12
-std::string rounded_count(int64_t count) {
-  constexpr int64_t kThousand = 1000, kMillion = kThousand * kThousand;
-  if (count >= kMillion)
-    return fixed(static_cast<double>(count) / static_cast<double>(kMillion), 1) + " M";
-  if (count >= kThousand)
-    return fixed(static_cast<double>(count) / static_cast<double>(kThousand), 1) + " k";
-  return std::to_string(count);
-}
-
 int64_t size_of(const LoadedModel& file, const std::string& name) {
   const Graph& graph = file.model.inference;
   const Literal* literal = graph.literal(graph.at(name));
   return literal ? literal->count() : 0;
-}
-
-// "a, b, c and 9 more"
-std::string first_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 4;
-  std::vector<std::string> first(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
-  for (std::string& name : first) name = printable(name);
-  return listed(first) + (names.size() > kMost ? join(" and ", names.size() - kMost, " more") : "");
 }
 
 // Initializers of one reason.
@@ -47,7 +29,8 @@ std::vector<Group> groups_of(const InitializerChoices& choices, auto wanted) {
   std::vector<Group> groups;
   for (const InitializerChoice& choice : choices.all) {
     if (!wanted(choice)) continue;
-    const std::string reason = choice.why == Why::unsure ? choice.looks : choice.reason();
+    const std::string reason =
+        choice.why == InitializerReason::unsure ? choice.looks : choice.reason();
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const Group& each) { return each.reason == reason; });
     if (group == groups.end()) group = groups.insert(groups.end(), {reason, {}});
@@ -57,9 +40,10 @@ std::vector<Group> groups_of(const InitializerChoices& choices, auto wanted) {
 }
 
 std::string text_of_groups(const std::vector<Group>& groups, const char* between) {
+  constexpr std::size_t kMostNames = 4;
   std::vector<std::string> texts;
   for (const Group& group : groups)
-    texts.push_back(join(first_names(group.names), " (", group.reason, ")"));
+    texts.push_back(join(first_listed(group.names, kMostNames), " (", group.reason, ")"));
   return listed(texts, between);
 }
 
@@ -87,15 +71,18 @@ std::vector<std::string> notes_on(const LoadedModel& file, const InitializerChoi
   const std::set<std::string> trained = choices.trained();
   int64_t elements = 0;
   for (const std::string& name : trained) elements += size_of(file, name);
-  std::string first = join("parameters ", trained.size(), " (", rounded_count(elements), ")");
+  std::string first =
+      join("parameters ", trained.size(), " (", in_units(static_cast<double>(elements)), ")");
   const auto constants = groups_of(choices, [](const InitializerChoice& choice) {
-    return choice.role() == InitializerRole::constant && choice.why != Why::other_type;
+    return choice.role() == InitializerRole::constant &&
+           choice.why != InitializerReason::other_type && choice.why != InitializerReason::folded;
   });
   if (!constants.empty())
     first += join("; kept constant ", count_in(constants), ": ", text_of_groups(constants, "; "));
   std::vector<std::string> notes{first};
-  const auto unsure =
-      groups_of(choices, [](const InitializerChoice& choice) { return choice.why == Why::unsure; });
+  const auto unsure = groups_of(choices, [](const InitializerChoice& choice) {
+    return choice.why == InitializerReason::unsure;
+  });
   if (!unsure.empty())
     notes.push_back(join("trained, although perhaps constants: ", text_of_groups(unsure, "; "),
                          ". The file does not decide this; --freeze PATTERN (MODEL.FREEZE) keeps "
@@ -105,6 +92,10 @@ std::vector<std::string> notes_on(const LoadedModel& file, const InitializerChoi
         join(count_of(choices.fixed_batch_norms, "batch norm keeps its", "batch norms keep their"),
              " statistics (training_mode 0); --train-batch-norm "
              "(MODEL.TRAIN_BATCH_NORM) trains with the statistics of the batch"));
+  if (const int64_t idle = idle_dropouts(file.model.inference); idle > 0)
+    notes.push_back(join(count_of(idle, "Dropout node has", "Dropout nodes have"),
+                         " a ratio but no training mode, so that training drops nothing there; "
+                         "export the network in training mode to keep dropout"));
   return notes;
 }
 

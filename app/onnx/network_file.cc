@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "graph/listed.h"
 #include "graph/load.h"
 #include "graph/passes/fold.h"
 #include "graph/passes/retype.h"
@@ -13,8 +14,8 @@
 
 namespace lockstep {
 
-LoadedModel read_model(const std::string& path) {
-  return load_model(all_ops(), path, folder_for(all_kernels()));
+LoadedModel read_model(const std::string& path, const std::map<std::string, Literal>& constants) {
+  return load_model(all_ops(), path, folder_for(all_kernels()), constants);
 }
 
 LoadedModel load_network(const std::string& path, std::map<std::string, TensorType>* declared) {
@@ -29,9 +30,12 @@ LoadedModel load_network(const std::string& path, std::map<std::string, TensorTy
     if (declared) declared->emplace(graph.name(input), graph.type(input));
   std::vector<std::string> warnings;
   if (!file.warning.empty()) warnings.push_back(file.warning);
-  if (const auto type = only_wide_or_short_type(file)) {
-    file.model.inference = in_float32(graph, *type);
-    warnings.push_back(join("is a network in ", *type,
+  if (const OtherFloats other = floats_to_widen(file); !other.types.empty()) {
+    file.model.inference = in_float32(graph, other.types);
+    std::vector<std::string> names;
+    for (const DType type : other.types) names.push_back(join(type));
+    warnings.push_back(join("is a network ", other.partly ? "partly in " : "in ",
+                            listed(names, " and "),
                             "; it is read as float32, in which parameters are trained"));
   }
   static std::set<std::string> told;

@@ -11,12 +11,14 @@
 namespace lockstep {
 
 // Reads any ONNX file as load_model() does. CPU kernels compute the conditions of control flow.
-LoadedModel read_model(const std::string& path);
+// Inputs named in `constants` become constants.
+LoadedModel read_model(const std::string& path,
+                       const std::map<std::string, Literal>& constants = {});
 
 // Loads a network for training. Throws if the file holds a training step instead. Warns, once for
-// each file, if its exporter removed parts that training needs, and if the network is wholly in
-// float64 or bfloat16: it is read as float32, in which parameters are trained. `declared` receives
-// the inputs' types in the file.
+// each file, if its exporter removed parts that training needs, and if the network has parameters
+// in float64 or 16-bit floats: it is read as float32, in which parameters are trained (retype.h).
+// `declared` receives the inputs' types in the file.
 LoadedModel load_network(const std::string& path,
                          std::map<std::string, TensorType>* declared = nullptr);
 

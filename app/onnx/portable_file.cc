@@ -2,6 +2,7 @@
 #include "app/onnx/portable_file.h"
 
 #include "app/onnx/network_file.h"
+#include "graph/local_functions.h"
 #include "graph/passes/portable.h"
 #include "graph/passes/predict.h"
 #include "lockstep/model_files.h"
@@ -22,7 +23,8 @@ TrainingModel portable_network(const std::string& path) {
 
 TrainingModel portable_network(TrainingModel network, const std::string& path) {
   try {
-    network.inference = in_standard_operators(network.inference);
+    network.inference = in_standard_operators(network.inference, OpenBodies::remain);
+    network.metadata[kPortable] = "true";
   } catch (const Error& error) {
     fail(path, ": ", error.what());
   }

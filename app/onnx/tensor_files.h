@@ -17,6 +17,15 @@ namespace lockstep {
 std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder,
                                            const std::map<std::string, TensorType>& declared = {});
 
+// The name of the file in `folder` that holds the input; "" if there is none.
+std::string file_of_input(const Graph& graph, Value input, const std::string& folder);
+// Reads one input from its file, as read_inputs() does.
+Literal read_input(const Graph& graph, Value input, const std::string& path,
+                   const std::map<std::string, TensorType>& declared = {});
+
+// True if a tensor of these dimensions has the declared shape.
+bool dims_fit_type(const Dims& dims, const TensorType& declared);
+
 // Writes NAME.npy, making the folder if needed.
 void write_tensor(const std::string& folder, const std::string& name, const Literal& value);
 

@@ -73,4 +73,8 @@ void OutputFolder::list_digest(const std::string& digest) {
   if (written_.insert(digest).second) append_line(path_ + kListName, digest);
 }
 
+void check_out(const InferOptions& options, const std::string& outputs) {
+  check(!options.out.empty(), "--out is missing: the folder for ", outputs);
+}
+
 }  // namespace lockstep

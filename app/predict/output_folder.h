@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/predict/infer.h"
+
 namespace lockstep {
 
 // Replaces only files that these commands wrote: the folder's file .lockstep_written lists the
@@ -31,5 +33,8 @@ class OutputFolder {
   std::string path_;
   std::set<std::string> written_;  // digests
 };
+
+// Throws without --out, the folder for these outputs.
+void check_out(const InferOptions& options, const std::string& outputs);
 
 }  // namespace lockstep

@@ -67,11 +67,10 @@ int score(const ScoreOptions& options, const ConfigFiles& files,
   const TrainSettings& settings = scorer->settings();
   Session session(scorer->step(weights), all_devices(settings.run), all_kernels(),
                   session_options(settings, settings.run.threads, comm));
-  const auto report = load_weights(
-      session, {.path = weights, .whole = true, .raw = !settings.step.options.average.predicts});
+  const auto report = load_weights(session, scorer->trained_weights(weights));
   const std::string scores = scorer->score({session, weights, report.unchecked, leads, results});
   if (leads && results.exists()) results.write(kScores, scores);
-  return 0;
+  return scorer->as_expected() ? 0 : 1;
 }
 
 }  // namespace lockstep

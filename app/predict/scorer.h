@@ -7,6 +7,7 @@
 
 #include "app/predict/output_folder.h"
 #include "app/train/settings.h"
+#include "app/weights/match.h"
 #include "lockstep/processes.h"
 #include "lockstep/session.h"
 #include "lockstep/training_model.h"
@@ -48,10 +49,17 @@ class Scorer {
   virtual std::vector<std::string> names_in(const std::string& /*folder*/) const {
     return {kScores};
   }
+  // Options for the weights, all of which the file must have.
+  virtual WeightsOptions trained_weights(const std::string& weights) const {
+    return {.path = weights, .whole = true, .raw = !settings().step.options.average.predicts};
+  }
   // This process's part of the step.
   virtual const TrainingModel& step(const std::string& weights) = 0;
   // Prints scores, and returns the text of scores.json; "" in a process that does not lead.
   virtual std::string score(const Scoring& with) = 0;
+  // False if score() has missed numbers that the configuration expects: the command then ends with
+  // exit code 1.
+  virtual bool as_expected() const { return true; }
 };
 
 }  // namespace lockstep

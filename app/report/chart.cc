@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "app/format.h"
-#include "app/report/html.h"
+#include "app/html.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "app/format.h"
-#include "app/report/html.h"
+#include "app/html.h"
 #include "app/report/pictures.h"
 #include "app/report/precision_chart.h"
 #include "lockstep/error.h"
@@ -17,14 +17,6 @@ namespace {
 constexpr std::size_t kMostClassRows = 100;
 
 std::string score_text(double score) { return score < 0 ? "-" : fixed(score, 3); }
-
-// One category's recall of 100 detections, over all overlaps; -1 for no objects.
-double average_recall(const CocoScores& scores, std::size_t category) {
-  double sum = 0;
-  for (std::size_t at = 0; at < CocoScores::kOverlaps; ++at)
-    sum += scores.recall[scores.recall_place(at, category, 0, CocoScores::kLimits - 1)];
-  return sum / CocoScores::kOverlaps;
-}
 
 std::string facts_of(const std::vector<std::pair<std::string, double>>& facts) {
   std::string text = "<div class=\"facts\">\n";
@@ -39,50 +31,107 @@ std::string tested_text(int64_t iteration, int64_t pictures) {
               pictures == 1 ? "" : "s", ".");
 }
 
+// Boxes are always scored, masks and keypoints if the detector finds them.
+struct ScoredKind {
+  const CocoScores* scores;
+  const char *of, *about, *measure, *column;
+};
+std::vector<ScoredKind> kinds_of(const DetectionTested& tested) {
+  const bool alone = !tested.mask_scores && !tested.keypoint_scores;
+  std::vector<ScoredKind> kinds{{&tested.scores, alone ? "" : " of boxes",
+                                 "AP is the mean over overlaps of 0.5 to 0.95.", "overlap",
+                                 alone ? "" : "box "}};
+  if (tested.mask_scores)
+    kinds.push_back(
+        {&*tested.mask_scores, " of masks", "By the overlap of masks.", "overlap", "mask "});
+  if (tested.keypoint_scores)
+    kinds.push_back({&*tested.keypoint_scores, " of keypoints",
+                     "By the similarity of keypoints (OKS), which is 1 for exact points.",
+                     "similarity", "keypoint "});
+  return kinds;
+}
+
+// The numbers that the page shows, if COCO reports them for the kind.
+std::string score_facts(const ScoredKind& kind) {
+  const std::string at = std::string("AP at ") + kind.measure;
+  const std::vector<std::pair<std::string, std::string>> shown{{"ap", "AP"},
+                                                               {"ap50", at + " 0.5"},
+                                                               {"ap75", at + " 0.75"},
+                                                               {"ap_small", "AP, small objects"},
+                                                               {"ap_medium", "AP, medium objects"},
+                                                               {"ap_large", "AP, large objects"},
+                                                               {"ar100", "AR of 100 detections"},
+                                                               {"ar20", "AR of 20 detections"}};
+  std::vector<std::pair<std::string, double>> facts;
+  const auto numbers = kind.scores->named_numbers();
+  for (const auto& [name, text] : shown)
+    for (const auto& [number, value] : numbers)
+      if (name == number) facts.emplace_back(text, value);
+  return facts_of(facts);
+}
+
 class DetectionPage {
  public:
-  explicit DetectionPage(const DetectionTested& tested) : tested_(tested) {}
+  explicit DetectionPage(const DetectionTested& tested)
+      : tested_(tested), kinds_(kinds_of(tested)) {}
 
   std::string run() {
     numbers();
-    out_ << "<div class=\"pair\">\n<section><h2>Precision and recall</h2>\n<p>The fraction of "
-            "detections that are right, against the fraction of objects found. The mean over the "
-            "classes.</p>\n"
-         << html_of(precision_chart(tested_.scores)) << "</section>\n";
-    mistake_kinds();
-    out_ << "</div>\n";
+    curves();
     classes();
-    if (!tested_.scenes.empty())
-      out_ << "<h2>Held-out pictures</h2>\n<p>Objects, then detections with a score of "
-           << fixed(tested_.least_score, 2) << " and more. Crowds have dashed lines.</p>\n"
-           << html_of(tested_.scenes);
-    if (!tested_.mistakes.empty())
-      out_ << "<h2>Largest mistakes</h2>\n<p>Of each kind the surest detections and the largest "
-              "objects. Detections have solid lines, the objects that they "
-              "are compared with dashed ones.</p>\n"
-           << html_of(tested_.mistakes);
+    pictures();
     return out_.str();
   }
 
  private:
   void numbers() {
-    const CocoNumbers numbers = tested_.scores.numbers();
-    out_ << "<h2>Average precision</h2>\n<p>" << tested_text(tested_.iteration, tested_.pictures)
-         << " AP is the mean over overlaps of 0.5 to 0.95.</p>\n"
-         << facts_of({{"AP", numbers.ap},
-                      {"AP at overlap 0.5", numbers.ap50},
-                      {"AP at overlap 0.75", numbers.ap75},
-                      {"AP, small objects", numbers.ap_small},
-                      {"AP, medium objects", numbers.ap_medium},
-                      {"AP, large objects", numbers.ap_large},
-                      {"AR of 100 detections", numbers.ar100}});
+    for (const ScoredKind& kind : kinds_) {
+      const bool is_first = &kind == &kinds_.front();
+      out_ << "<h2>Average precision" << kind.of << "</h2>\n<p>"
+           << (is_first ? tested_text(tested_.iteration, tested_.pictures) + " " : "") << kind.about
+           << "</p>\n"
+           << score_facts(kind);
+    }
+  }
+
+  void curves() {
+    out_ << "<div class=\"pair\">\n<section><h2>Precision and recall</h2>\n<p>The fraction of "
+            "detections that are right, against the fraction of objects found. The mean over the "
+            "classes.</p>\n"
+         << curve_of(kinds_.front()) << "</section>\n";
+    mistake_kinds();
+    out_ << "</div>\n";
+    if (kinds_.size() == 1) return;
+    out_ << "<div class=\"charts\">\n";
+    for (std::size_t i = 1; i < kinds_.size(); ++i) out_ << curve_of(kinds_[i]);
+    out_ << "</div>\n";
+  }
+
+  static std::string curve_of(const ScoredKind& kind) {
+    return html_of(precision_chart(*kind.scores, std::string("Precision") + kind.of, kind.measure));
+  }
+
+  void pictures() {
+    if (!tested_.scenes.empty())
+      out_ << "<h2>Held-out pictures</h2>\n<p>Objects, then detections with a score of "
+           << fixed(tested_.least_score, 2) << " and more. Crowds have dashed lines."
+           << (tested_.keypoint_scores ? " Hidden points of objects have a dark middle." : "")
+           << "</p>\n"
+           << html_of(tested_.scenes);
+    if (!tested_.mistakes.empty())
+      out_ << "<h2>Largest mistakes</h2>\n<p>Of each kind the surest detections and the largest "
+              "objects. Detections have solid lines, the objects that they "
+              "are compared with dashed ones."
+           << (tested_.mask_scores ? " Only masks of detections are filled." : "") << "</p>\n"
+           << html_of(tested_.mistakes);
   }
 
   void mistake_kinds() {
     const auto& counts = tested_.mistake_counts;
     const int64_t most = std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
     out_ << "<section><h2>Mistakes</h2>\n<p>Of detections with a score of "
-         << fixed(tested_.least_score, 2) << " and more.</p>\n<table class=\"bars\">\n";
+         << fixed(tested_.least_score, 2) << " and more"
+         << (tested_.mask_scores ? ", by their masks" : "") << ".</p>\n<table class=\"bars\">\n";
     for (std::size_t kind = 0; kind < kMistakeKinds; ++kind)
       out_ << "<tr><th>" << name_of(static_cast<MistakeKind>(kind))
            << "</th><td class=\"bar bad\"><i style=\"width:" << 100 * counts[kind] / most
@@ -111,8 +160,11 @@ class DetectionPage {
       out_ << "<p>The worst " << kMostClassRows << " of " << order.size() << ".</p>\n";
       order.resize(kMostClassRows);
     }
-    out_ << "<div class=\"wide\"><table class=\"bars scores\">\n<tr><th></th><td></td>"
-            "<td>AP</td><td>AP50</td><td>AP75</td><td>AR100</td><td>objects</td></tr>\n";
+    out_ << "<div class=\"wide\"><table class=\"bars scores\">\n<tr><th></th><td></td>";
+    for (const ScoredKind& kind : kinds_) out_ << "<td>" << kind.column << "AP</td>";
+    for (const char* number : {"AP50", "AP75", "AR100"})
+      out_ << "<td>" << kinds_.front().column << number << "</td>";
+    out_ << "<td>objects</td></tr>\n";
     for (std::size_t category : order) class_row(category, precision[category]);
     out_ << "</table></div>\n";
   }
@@ -122,10 +174,12 @@ class DetectionPage {
     const CocoScores& scores = tested_.scores;
     out_ << "<tr><th>" << escaped(class_name(category)) << "</th><td class=\"bar\">";
     if (precision >= 0) out_ << "<i style=\"width:" << 100 * precision << "%\"></i>";
-    out_ << "</td><td>" << score_text(precision) << "</td><td>"
-         << score_text(scores.average_precision_at(k50, category)) << "</td><td>"
+    out_ << "</td>";
+    for (const ScoredKind& kind : kinds_)
+      out_ << "<td>" << score_text(kind.scores->average_precision(0, category)) << "</td>";
+    out_ << "<td>" << score_text(scores.average_precision_at(k50, category)) << "</td><td>"
          << score_text(scores.average_precision_at(k75, category)) << "</td><td>"
-         << score_text(average_recall(scores, category)) << "</td><td>"
+         << score_text(scores.average_recall(0, category)) << "</td><td>"
          << (category < tested_.objects.size()
                  ? short_number(static_cast<double>(tested_.objects[category]))
                  : "-")
@@ -133,6 +187,7 @@ class DetectionPage {
   }
 
   const DetectionTested& tested_;
+  const std::vector<ScoredKind> kinds_;
   std::ostringstream out_;
 };
 

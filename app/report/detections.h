@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 namespace lockstep {
 
 struct DetectionTested {
-  CocoScores scores{0};
+  CocoScores scores{0};  // of boxes
+  // Of a detector that finds masks or keypoints. With masks, mistakes are by masks.
+  std::optional<CocoScores> mask_scores = {}, keypoint_scores = {};
   std::vector<std::string> classes;  // names, by category
   std::vector<int64_t> objects;      // of each category; may be empty
   std::vector<ShownScene> scenes;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/report/pictures.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "app/draw/boxes.h"
 #include "app/format.h"
-#include "app/report/html.h"
+#include "app/html.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -21,8 +22,15 @@ std::string drawn_image(const Image& image, const std::vector<DrawnBox>& boxes, 
          photo_url(picture) + "\">";
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-  return join(count, " ", what, count == 1 ? "" : "s");
+// "3 objects, 3 masks, 1 with keypoints"
+std::string counted(const std::vector<DrawnBox>& boxes, const std::string& what) {
+  std::string text = join(boxes.size(), " ", what, boxes.size() == 1 ? "" : "s");
+  const auto masks = std::count_if(boxes.begin(), boxes.end(), has_mask);
+  const auto points = std::count_if(boxes.begin(), boxes.end(),
+                                    [](const DrawnBox& box) { return !box.points.empty(); });
+  if (masks > 0) text += join(", ", masks, masks == 1 ? " mask" : " masks");
+  if (points > 0) text += join(", ", points, " with keypoints");
+  return text;
 }
 
 }  // namespace
@@ -31,8 +39,8 @@ std::string html_of(const std::vector<ShownScene>& scenes, const std::string& wh
   std::ostringstream out;
   out << "<div class=\"scenes\">\n";
   for (const ShownScene& scene : scenes) {
-    const std::string truth = counted(scene.truth.size(), "object");
-    const std::string found = counted(scene.found.size(), what);
+    const std::string truth = counted(scene.truth, "object");
+    const std::string found = counted(scene.found, what);
     out << "<figure><div>"
         << drawn_image(scene.image, scene.truth, kSceneSide, scene.name + ": " + truth)
         << drawn_image(scene.image, scene.found, kSceneSide, scene.name + ": " + found)

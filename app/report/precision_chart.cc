@@ -8,16 +8,17 @@ namespace {
 
 struct PrecisionCurve {
   std::size_t overlap;  // index of the overlap
-  const char *name, *colour;
+  const char *number, *colour;
 };
 constexpr std::array<PrecisionCurve, 3> kCurves{
-    {{0, "overlap 0.5", "blue"}, {5, "0.75", "orange"}, {8, "0.9", "green"}}};
+    {{0, "0.5", "blue"}, {5, "0.75", "orange"}, {8, "0.9", "green"}}};
 
 }  // namespace
 
-Chart precision_chart(const CocoScores& scores) {
-  Chart chart{"Precision", "recall", {}, Scale::from_zero};
-  for (const auto& [at, name, colour] : kCurves) {
+Chart precision_chart(const CocoScores& scores, const std::string& title,
+                      const std::string& measure) {
+  Chart chart{title, "recall", {}, Scale::from_zero};
+  for (const auto& [at, number, colour] : kCurves) {
     std::vector<double> sum(CocoScores::kRecalls, 0);
     std::size_t counted = 0;
     for (std::size_t category = 0; category < scores.categories(); ++category) {
@@ -26,7 +27,8 @@ Chart precision_chart(const CocoScores& scores) {
       ++counted;
       for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += curve[r];
     }
-    Series series{name, colour, {}};
+    const bool is_first = chart.series.empty();
+    Series series{is_first ? measure + " " + number : number, colour, {}};
     for (std::size_t r = 0; counted > 0 && r < sum.size(); ++r)
       series.points.emplace_back(static_cast<double>(r) / (CocoScores::kRecalls - 1),
                                  sum[r] / static_cast<double>(counted));

@@ -51,7 +51,7 @@ std::string html_of(const Report& report) {
   for (const auto& [name, value] : report.facts)
     out << "<div class=\"fact\"><b>" << escaped(value) << "</b><span>" << escaped(name)
         << "</span></div>\n";
-  out << "</div>\n<h2>Curves</h2>\n" << charts_of(report) << report.tested;
+  out << "</div>\n<h2>Curves</h2>\n" << charts_of(report) << report.tested << report.planned;
   out << "<h2>Settings</h2>\n<p>All other settings have their default values.</p>\n"
       << "<div class=\"settings\">" << table_of(report.settings) << "</div>\n<h2>This run</h2>\n"
       << table_of(report.about) << "</main><script>" << kReportScript

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "app/html.h"
 #include "app/record/metrics.h"
 #include "app/report/chart_axis.h"
-#include "app/report/html.h"
 
 namespace lockstep {
 
@@ -33,6 +33,7 @@ struct Report {
   std::string unit = "images";     // of the speed: NAME_per_second in the metrics
   std::vector<MetricRow> metrics;
   std::string tested;   // HTML
+  std::string planned;  // HTML about the plan and the last trace
   NamedTexts settings;  // keys with values other than the defaults
   NamedTexts about;
 };

@@ -6,11 +6,12 @@ namespace lockstep {
 const char* const kReportStyle = R"(
 :root { color-scheme: light dark; --ink: #1c2733; --soft: #5c6b7a; --page: #f6f7f9; --card: #fff;
   --edge: #dfe4ea; --shade: rgba(30, 60, 90, .08); --blue: #2463b4; --orange: #c96f12;
-  --green: #2f8a4e; --purple: #7a4bb0; --bad: #c22f2f; --right-rgb: 36, 99, 180;
-  --bad-rgb: 217, 80, 43; }
+  --green: #2f8a4e; --purple: #7a4bb0; --teal: #0e7c86; --rose: #b8336a; --bad: #c22f2f;
+  --right-rgb: 36, 99, 180; --bad-rgb: 217, 80, 43; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e8ee; --soft: #9aa8b6; --page: #14191f;
   --card: #1d242c; --edge: #333d48; --shade: rgba(220, 235, 250, .1); --blue: #6ba5ef;
-  --orange: #f0a04b; --green: #63c284; --purple: #b791e6; --bad: #ff7f76;
+  --orange: #f0a04b; --green: #63c284; --purple: #b791e6; --teal: #4cc3cd;
+  --rose: #f48fb1; --bad: #ff7f76;
   --right-rgb: 90, 150, 235; --bad-rgb: 240, 105, 70; } }
 * { box-sizing: border-box; }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); margin: 0;
@@ -42,10 +43,18 @@ progress { width: 100%; height: 10px; accent-color: var(--blue); margin-bottom: 
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round;
   vector-effect: non-scaling-stroke; stroke: var(--hue); }
 .dots { stroke-width: 7; }
+.line.dashed { stroke-dasharray: 7 5; } .line.dotted { stroke-dasharray: 2 4; }
+.legend i.dashed { background: repeating-linear-gradient(90deg, var(--hue) 0 4px, transparent 4px 6px); }
+.legend i.dotted { background: repeating-linear-gradient(90deg, var(--hue) 0 2px, transparent 2px 4px); }
 .reading rect { fill: transparent; } .reading rect:hover { fill: var(--shade); }
 .blue { --hue: var(--blue); } .orange { --hue: var(--orange); }
 .green { --hue: var(--green); } .purple { --hue: var(--purple); }
+.teal { --hue: var(--teal); } .rose { --hue: var(--rose); }
+.line.dashed { stroke-dasharray: 8 7; } .line.dotted { stroke-dasharray: 2 6; }
+.line.dots { stroke-dasharray: none; }
 .legend i { background: var(--hue); }
+.legend .dashed { background: repeating-linear-gradient(90deg, var(--hue) 0 5px, transparent 5px 7px); }
+.legend .dotted { background: repeating-linear-gradient(90deg, var(--hue) 0 2px, transparent 2px 5px); }
 .y, .x { position: absolute; white-space: nowrap; line-height: 1; }
 .y { right: calc(100% + 7px); transform: translateY(-50%); }
 .x { top: calc(100% + 7px); transform: translateX(-50%); }
@@ -68,6 +77,7 @@ progress { width: 100%; height: 10px; accent-color: var(--blue); margin-bottom: 
 .scenes img, .mistakes img { width: 100%; display: block; border-radius: 5px; }
 .mistakes img { height: 168px; object-fit: contain; background: var(--shade); }
 .scenes figcaption { display: grid; grid-template-columns: 1fr 1fr; gap: 0 6px; color: var(--soft); }
+.scenes.three div, .scenes.three figcaption { grid-template-columns: 1fr 1fr 1fr; }
 .mistakes figcaption span { display: block; color: var(--soft); }
 .film { display: grid; gap: 10px;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 210px), 1fr)); }
@@ -75,9 +85,12 @@ progress { width: 100%; height: 10px; accent-color: var(--blue); margin-bottom: 
 .film figure { margin: 0; font-size: 13px; color: var(--soft); background: var(--card);
   border: 1px solid var(--edge); border-radius: 8px; padding: 6px 8px; }
 .film svg { width: 100%; display: block; }
+.planned { width: 100%; display: block; }
 .scores tr + tr > * { border-top: 1px solid var(--edge); }
 .bars.scores tr:first-child td { color: var(--soft); }
 .bars.scores tr + tr td:last-child { color: inherit; } .scores th { white-space: nowrap; }
+.compared td, .compared th { min-width: 96px; vertical-align: top; }
+.compared .bar { width: auto; margin-top: 3px; } .compared .legend { margin: 0; }
 .pair { display: grid; gap: 0 24px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); }
 table { border-collapse: separate; border-spacing: 0; font-size: 14px;

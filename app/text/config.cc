@@ -5,28 +5,14 @@
 
 #include "app/config/read.h"
 #include "app/train/read_settings.h"
-#include "builders/all_reduce/all_reduce.h"
-#include "lockstep/data_parallel.h"
 #include "lockstep/graph.h"
 
 namespace lockstep {
 namespace {
 
 void check_together(const TextConfig& config, int processes) {
-  const BatchShares shares = shares_of(config, config.replicas() * processes);
-  const Key batch{"TRAIN.BATCH_SIZE"};
-  check(!shares.leave_nothing(), batch, " ", shares.batch,
-        " is too small: there are no rows for some of the ", shares.replicas, " replicas",
-        shares.parts > 1 ? phrase(" and their ", Key{"TRAIN.MICRO_BATCHES"}) : Phrase{});
-  const DataParallelOptions& options = config.step.options;
-  check(options.all_reduce.spec.reduction != Reduction::mean || shares.equal(), Key{"ALL_REDUCE"},
-        " ", text_of(options.all_reduce.spec), " needs equal shares, but ", batch, " ",
-        shares.batch, " cannot be split equally over the ", shares.replicas, " replicas");
+  check_shares(shares_of(config, config.replicas() * processes), config, processes, "rows");
   check_fits(config.step, config.run, processes);
-  const int64_t threads = config.run.threads * config.replicas();
-  check(threads <= kMostThreadsOfAll, Key{"THREADS"}, " ", config.run.threads, " for each of ",
-        Key{"DEVICES"}, " ", config.run.devices.text, " makes ", threads,
-        " threads; a process may have at most ", kMostThreadsOfAll);
   check(!config.files.empty(), Key{"DATA.FILES"},
         " is empty; it should name text files, folders or patterns, such as "
         "['notes.txt', 'docs/**/*.md']");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys for training language models, besides the keys of the step: a table for each subject.
 #include "app/text/config.h"
+#include "app/train/resident_set.h"
 #include "graph/listed.h"
 
 namespace lockstep {
@@ -78,7 +79,7 @@ ConfigKeys keys_of_test(TextConfig& c) {
 ConfigKeys keys_of(TextConfig& c) {
   return joined({run_keys(c, "the initial weights, the order of rows, dropout and sampled text"),
                  keys_of(c.run), keys_of_network(c), keys_of_data(c), keys_of_loop(c),
-                 keys_of_test(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
+                 resident_keys(c), keys_of_test(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

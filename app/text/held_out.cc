@@ -3,23 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
-#include <sstream>
 
+#include "app/train/gathered.h"
 #include "lockstep/processes.h"
-#include "runtime/dist/agree.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kRowsAtATime = 64;  // of a replica
-
-std::vector<std::string> values_of(const std::vector<Replicated>& items) {
-  std::vector<std::string> names;
-  for (const Replicated& item : items)
-    names.insert(names.end(), item.values.begin(), item.values.end());
-  return names;
-}
 
 }  // namespace
 
@@ -96,15 +87,9 @@ void HeldOutText::test_own_share(std::vector<double>& losses) {
 TextScore HeldOutText::test() {
   std::vector<double> losses(here_, 0);
   test_own_share(losses);
-  if (session_.comm()) {
-    std::ostringstream mine;
-    for (double loss : losses) mine << std::setprecision(17) << loss << " ";
-    const auto texts = gather_texts(*session_.comm(), mine.str(), "test results");
-    for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-      std::istringstream other(texts[rank]);
-      for (std::string loss; other >> loss;) losses.push_back(std::strtod(loss.c_str(), nullptr));
-    }
-  }
+  const auto all = gather_numbers(session_.comm(), losses, "test results");
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    losses.insert(losses.end(), all[rank].begin(), all[rank].end());
   TextScore score{.characters = characters_};
   for (double loss : losses) score.loss += loss;
   score.loss /= static_cast<double>(characters_);

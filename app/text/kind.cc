@@ -5,6 +5,7 @@
 #include "app/text/network.h"
 #include "app/text/scorer.h"
 #include "app/text/task.h"
+#include "app/train/resident_set.h"
 #include "app/train/run_folder.h"
 #include "app/train/trained_network.h"
 #include "lockstep/models.h"
@@ -38,7 +39,7 @@ SourcedModel step(const ConfigRequest& request, const ModelRequest& wish) {
 }
 
 std::unique_ptr<Scorer> scorer(const ConfigRequest& config) {
-  return text_scorer(Read::config(config));
+  return text_scorer(without_resident(Read::config(config)));
 }
 
 int infer(InferSource source, const InferOptions& options) {
@@ -65,6 +66,7 @@ TaskKind text_kind() {
           .page = kPage,
           .keys = Read::keys,
           .yaml = Read::yaml,
+          .entries = Read::entries,
           .task = task,
           .step = step,
           .scorer = scorer,

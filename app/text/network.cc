@@ -14,10 +14,12 @@ constexpr const char* kVocabulary = "vocabulary";
 
 }  // namespace
 
-TrainingModel build_language_step(const TextConfig& config, int64_t characters, int processes) {
+TrainingModel build_language_step(const TextConfig& config, int64_t characters, int processes,
+                                  const ResidentInputs& resident) {
   LanguageOptions network = config.network;
   network.characters = characters;
   DataParallelOptions options = options_of(config.step, config.run, processes);
+  options.resident = resident;
   options.weighted = !shares_of(config, options.replicas).equal();
   options.share = config.batch_size / options.replicas;
   return build_data_parallel_model(all_ops(), language_model(config.model, network),

@@ -6,12 +6,15 @@
 #include <string>
 
 #include "app/text/config.h"
+#include "lockstep/data_parallel.h"
 #include "lockstep/training_model.h"
 
 namespace lockstep {
 
-// Builds the step for the replicas of all processes.
-TrainingModel build_language_step(const TextConfig& config, int64_t characters, int processes = 1);
+// Builds the step for the replicas of all processes. With `resident` it takes rows from its
+// devices.
+TrainingModel build_language_step(const TextConfig& config, int64_t characters, int processes = 1,
+                                  const ResidentInputs& resident = {});
 
 // The metadata of the trained network: the bytes of its vocabulary.
 std::map<std::string, std::string> text_metadata(const std::string& bytes);

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/streams.h"
 #include "graph/limits.h"
 #include "lockstep/random.h"
 
 namespace lockstep {
 namespace {
-
-constexpr uint64_t kSamples = uint64_t{9} << 40;  // above the streams of parameters and data
 
 bool is_rows_of(const TensorType& type, DType dtype, std::size_t rank) {
   return type.dtype == dtype && type.shape.size() == rank;
@@ -83,7 +82,7 @@ std::string TextSampler::after(const std::string& prompt, const SampleOptions& o
     states_[i].assign(element_count(dims_[i]), 0.0F);
   }
   read(prompt);
-  PhiloxSequence random(options.seed, kSamples + options.draw);
+  PhiloxSequence random(options.seed, streams::kTextSamples + options.draw);
   std::string text;
   for (int64_t i = 0; i < options.length; ++i) {
     for (float p : prob_) check(std::isfinite(p), "the output of the network is not finite");

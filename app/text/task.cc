@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "app/format.h"
-#include "app/report/html.h"
+#include "app/html.h"
 #include "app/text/network.h"
 #include "app/text/sampler.h"
+#include "data/text/order.h"
 #include "graph/limits.h"
 #include "graph/listed.h"
 #include "graph/printable.h"
@@ -21,6 +22,16 @@ NamedNumbers numbers_with(double loss, const TextScore& score) {
   return {{"loss", loss},
           {"bits_per_character", score.bits_per_character()},
           {"perplexity", score.perplexity()}};
+}
+
+// Adds the keys to an error of text that is shorter than a row.
+template <class Make>
+auto rows_of_text(const TextConfig& config, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    fail("DATA.FILES and DATA.LENGTH ", config.network.length, ": ", error.what());
+  }
 }
 
 // Checks the memory for rows of minibatches: read ahead, in use, and where a step reads them.
@@ -59,8 +70,25 @@ std::vector<std::pair<std::string, std::string>> TextTask::also_remembered() con
 
 std::vector<TrainingModel> TextTask::steps(int processes) const {
   std::vector<TrainingModel> steps;
-  steps.push_back(build_language_step(config_, corpus_->vocabulary().size(), processes));
+  const ResidentInputs resident =
+      config_.resident ? resident_inputs(config_, resident_set(), processes) : ResidentInputs{};
+  steps.push_back(build_language_step(config_, corpus_->vocabulary().size(), processes, resident));
   return steps;
+}
+
+// The rows of the first pass through the text.
+ResidentSet TextTask::resident_set() const {
+  const int64_t length = config_.network.length;
+  const TensorDesc row{DType::int64, {1, length}};
+  const TextBatchOptions names;
+  const int64_t rows = rows_of_text(config_, [&] {
+    return TextOrder(corpus_->training_ranges(), length, static_cast<uint64_t>(config_.seed))
+        .rows_of_pass();
+  });
+  return {.example = {{names.characters, row}, {names.labels, row}},
+          .examples = rows,
+          .batch = config_.batch_size,
+          .of = "rows of text"};
 }
 
 std::optional<WeightsOptions> TextTask::first_weights() const {
@@ -70,18 +98,26 @@ std::optional<WeightsOptions> TextTask::first_weights() const {
 
 void TextTask::open(Session& session, const Rows& rows) {
   session_ = &session;
-  try {
-    minibatches_ = std::make_unique<TextBatches>(
+  minibatches_ = rows_of_text(config_, [&] {
+    return std::make_unique<TextBatches>(
         corpus_->training(), corpus_->training_ranges(),
         TextBatchOptions{.batch = config_.batch_size,
                          .length = config_.network.length,
                          .first = rows.first,
                          .count = rows.count,
                          .seed = static_cast<uint64_t>(config_.seed)});
-  } catch (const Error& error) {
-    fail("DATA.FILES and DATA.LENGTH ", config_.network.length, ": ", error.what());
-  }
+  });
+  if (config_.resident)
+    resident_ = std::make_unique<ResidentRounds>(
+        config_, session, *minibatches_,
+        ResidentRoundsOptions{.examples = resident_set().examples, .threads = reading_threads()});
   held_out_ = std::make_unique<HeldOutText>(*corpus_, config_.network.length, session);
+}
+
+std::vector<std::string> TextTask::notes() const {
+  std::vector<std::string> notes{corpus_->text()};
+  if (resident_) notes.push_back(resident_->note());
+  return notes;
 }
 
 NamedTexts TextTask::examples() const {
@@ -141,6 +177,8 @@ HeldOutTest TextTask::test(int64_t iterations) {
   test.numbers = numbers_with(score.loss, score);
   test.numbers.emplace_back("mean_probability", score.mean_probability());
   test.score = score.mean_probability();
+  test.measured = score.loss;
+  test.larger_is_better = false;
   if (!std::isfinite(score.loss))
     test.trouble = join("the held-out loss is ", fixed(score.loss, 4));
   test.headline = join("held out ", bits_text(score.bits_per_character()));

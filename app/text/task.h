@@ -9,6 +9,8 @@
 #include "app/text/config.h"
 #include "app/text/corpus.h"
 #include "app/text/held_out.h"
+#include "app/train/resident_rounds.h"
+#include "app/train/resident_set.h"
 #include "app/train/task.h"
 #include "lockstep/text.h"
 
@@ -40,10 +42,11 @@ class TextTask final : public Task {
 
   void open(Session& session, const Rows& rows) override;
   std::map<std::string, std::string> metadata() const override;
+  Rounds* rounds() override { return resident_.get(); }
   const MinibatchSource& minibatches() const override { return *minibatches_; }
   int reading_threads() const override { return static_cast<int>(config_.data_threads); }
   std::string threads_key() const override { return "DATA.THREADS"; }
-  std::vector<std::string> notes() const override { return {corpus_->text()}; }
+  std::vector<std::string> notes() const override;
   NamedTexts examples() const override;
   Dims picture() const override { return {1}; }
 
@@ -58,12 +61,14 @@ class TextTask final : public Task {
   const TextCorpus& corpus() const { return *corpus_; }
 
  private:
+  ResidentSet resident_set() const;
   std::string sample(int64_t iterations) const;
 
   TextConfig config_;
   std::string given_;
   std::unique_ptr<TextCorpus> corpus_;
   std::unique_ptr<TextBatches> minibatches_;
+  std::unique_ptr<ResidentRounds> resident_;  // null without TRAIN.RESIDENT
   std::unique_ptr<HeldOutText> held_out_;
   Session* session_ = nullptr;
 };

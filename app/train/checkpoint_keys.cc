@@ -17,6 +17,7 @@ constexpr const char* kWaitingFor = "ALL_REDUCE for";
 constexpr std::size_t kMostShown = 160;  // bytes of a value in an error
 constexpr const char* kSolver = "SOLVER.TYPE";
 constexpr const char* kAuxiliaries = "AUX_DEVICES";
+constexpr const char* kAverages = "TRAIN.EMA";
 
 // Older checkpoints do not store the solver, only a momentum, of SGD or of Nesterov.
 std::string solver_in(const Metadata& saved, const std::string& now) {
@@ -119,7 +120,7 @@ std::string changed_since(const Metadata& saved, const Metadata& now) {
 }
 
 void check_remembered(const Metadata& of_now, const Metadata& saved, const std::string& path,
-                      int64_t replicas) {
+                      int64_t replicas, const std::string& way_out) {
   const auto of_saved = saved.find("replicas");
   const bool same_replicas =
       replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
@@ -128,19 +129,28 @@ void check_remembered(const Metadata& of_now, const Metadata& saved, const std::
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);
       check(then == now, path, ": was saved with ", key, " ", printable(then), ", but now it is ",
-            now, "; train without --resume, or restore that value");
+            now, "; ", way_out, ", or restore that value");
       return;
     }
     const auto found = saved.find(key);
     if (found == saved.end() || same(found->second, now)) return;
     const auto [then, ours] = around_difference(found->second, now, kMostShown);
-    fail(path, ": was saved with ", key, " ", printable(then), ", but now it is ", ours,
-         "; train without --resume, or restore that value");
+    fail(path, ": was saved with ", key, " ", printable(then), ", but now it is ", ours, "; ",
+         way_out, ", or restore that value");
   };
   // Checks MODEL.TYPE first: another network or task has other values of many keys.
   if (const auto type = of_now.find("MODEL.TYPE"); type != of_now.end())
     check_key(type->first, type->second);
   for (const auto& [key, now] : of_now) check_key(key, now);
+}
+
+void check_averages(const Metadata& saved, float decay, const std::string& path,
+                    const std::string& way_out) {
+  const auto then = saved.find(kAverages);
+  if (decay == 0 || then == saved.end()) return;
+  check(!same(then->second, "0"), path, ": was saved with ", kAverages,
+        " 0, so it has no averages of the parameters, but now it is ", decay, "; ", way_out,
+        ", or restore that value");
 }
 
 }  // namespace lockstep

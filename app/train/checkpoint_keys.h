@@ -32,8 +32,14 @@ Metadata deciding_bits(const ConfigKeys& keys);
 std::string changed_since(const Metadata& saved, const Metadata& now);
 
 // Throws naming the key and both values. A key that is missing in `saved` may have any value: the
-// checkpoint is older than the key. `now` is remembered() of this run.
+// checkpoint is older than the key. `now` is remembered() of this run. `way_out` is the user's
+// other choice besides restoring the value.
 void check_remembered(const Metadata& now, const Metadata& saved, const std::string& path,
-                      int64_t replicas);
+                      int64_t replicas, const std::string& way_out = "train without --resume");
+
+// Throws naming TRAIN.EMA if this run keeps moving averages of parameters with `decay`, and the run
+// that saved the checkpoint kept none.
+void check_averages(const Metadata& saved, float decay, const std::string& path,
+                    const std::string& way_out = "train without --resume");
 
 }  // namespace lockstep

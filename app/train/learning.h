@@ -15,6 +15,7 @@
 #include "app/train/settings.h"
 #include "app/train/weights.h"
 #include "data/skipped_pictures.h"
+#include "lockstep/checkpoint.h"
 #include "lockstep/feeds.h"
 #include "lockstep/loader.h"
 #include "lockstep/session.h"
@@ -38,13 +39,21 @@ class Learning {
   void speak_by(Say say) { say_ = std::move(say); }
 
   virtual const TrainSettings& settings() const = 0;
-  virtual LrSchedule& schedule() = 0;  // of its settings; tests may lower its rates
-  virtual ConfigKeys keys() = 0;       // they refer to its configuration
+  virtual LrSchedule& schedule() = 0;  // of the settings; tests may lower its rates
+  virtual ConfigKeys keys() = 0;       // of the task's configuration
   virtual std::vector<std::pair<std::string, std::string>> changed() = 0;  // from the defaults
   virtual std::string series() const = 0;      // folder of the first run
   virtual int64_t images_of_step() const = 0;  // rows of a minibatch, of all processes
   // False if the first dimensions of a minibatch's tensors are not its rows.
   virtual bool divides_rows() const { return true; }
+
+  // A task infers some values, from a file for example, unless the user sets them. This call takes
+  // the values that rank 0 has inferred: other processes may lack the file.
+  virtual void share_inferred(Comm& /*comm*/) {}
+  // The entries of a checkpoint that replace inferred values when the run is resumed.
+  virtual Metadata inferred_in(const Metadata& /*saved*/) const { return {}; }
+  // Takes these entries, after prepare() and before open().
+  virtual void take_inferred(const Metadata& /*saved*/) {}
 
   // Reads the facts that the network depends on. Throws if there is no memory for the data.
   virtual void prepare() = 0;
@@ -56,6 +65,8 @@ class Learning {
   virtual std::vector<FormerEntry> remembered_before() const { return {}; }
   // Steps for the replicas of all processes: one for each form of the minibatches.
   virtual std::vector<TrainingModel> steps(int processes) const = 0;
+  // Throws if the configuration does not allow a start without a checkpoint.
+  virtual void check_start() const {}
   virtual std::optional<WeightsOptions> first_weights() const = 0;
 
   // Opens the data, which outlives the calls below. This process has `rows` of each minibatch.

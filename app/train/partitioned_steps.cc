@@ -15,7 +15,10 @@ std::vector<TrainingModel> own_steps(Learning& task, Comm* comm,
                                      const std::function<void()>& before_data) {
   // Checks the keys before the data is read: the data changes keys, and different data would be
   // reported as a different key.
-  if (comm) check_agreement(*comm, to_be_agreed_on(task.keys()));
+  if (comm) {
+    task.share_inferred(*comm);
+    check_agreement(*comm, to_be_agreed_on(task.keys()));
+  }
   before_data();
   task.prepare();
   if (!comm) return task.steps(1);

@@ -14,12 +14,12 @@
 namespace lockstep {
 namespace {
 
-constexpr double kWorthless = -1;  // below every score
+constexpr const char* kPatienceSoFar = "patience";
 
 }  // namespace
 
 void Patience::tested(const HeldOutTest& result, int64_t iterations) {
-  if (most_ == 0) return;
+  if (most_ == 0 || iterations <= last_at_) return;
   double score = result.trouble.empty() ? result.score : kWorthless;
   if (comm_)
     score = std::stod(share_text(*comm_, join(std::setprecision(17), score), "the test's score"));
@@ -35,28 +35,28 @@ std::string Patience::why(const std::string& score) const {
               since, " (TEST.PATIENCE ", most_, ")");
 }
 
-std::string Patience::text() const {
-  if (most_ == 0) return "";
-  return join(std::setprecision(17), best_, " ", best_at_, " ", without_, " ", last_at_);
+Metadata Patience::noted(Metadata metadata) const {
+  if (most_ > 0)
+    metadata[kPatienceSoFar] =
+        join(std::setprecision(17), best_, " ", best_at_, " ", without_, " ", last_at_);
+  return metadata;
 }
 
-void Patience::go_on_with(const std::string& text, const std::string& path) {
-  if (text.empty() || most_ == 0) return;
-  std::istringstream in(text);
+void Patience::go_on_from(const Metadata& saved, const std::string& path) {
+  const auto found = saved.find(kPatienceSoFar);
+  if (most_ == 0 || found == saved.end()) return;
+  std::istringstream in(found->second);
   double best = 0;
   int64_t best_at = 0, without = 0, last_at = 0;
   const bool read = static_cast<bool>(in >> best >> best_at >> without >> last_at);
   const bool fits = read && in.peek() == std::istringstream::traits_type::eof() &&
                     std::isfinite(best) && best <= 1 && best_at >= 0 && without >= 0 &&
                     last_at >= best_at && last_at <= kMostSteps;
-  check(fits, path, ": its metadata has patience '", printable(text),
+  check(fits, path, ": its metadata has patience '", printable(found->second),
         "', should be the best score, its iteration, the number of tests since then, and the "
         "iteration of the last test");
   best_ = best, best_at_ = best_at, without_ = without, last_at_ = last_at;
-}
-
-bool Patience::lacks_test_after(int64_t iterations, int64_t test_iters) const {
-  return most_ > 0 && last_at_ < iterations && iterations % test_iters == 0;
+  goes_on_ = true;
 }
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@
 #include "app/train/flops.h"
 #include "app/version.h"
 #include "graph/file.h"
+#include "runtime/state/session_members.h"
 #include "runtime/threads/cores.h"
 
 namespace lockstep {
@@ -21,12 +22,6 @@ namespace {
 constexpr double kShareOfTime = 0.005;  // the fraction of time for writing
 constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 constexpr double kLeastRefresh = 2, kMostRefresh = 60;  // seconds
-
-// 430,500, 25.6 M, 8.18 G
-std::string in_units(double count) {
-  if (count >= 1e9) return short_number(count / 1e9) + " G";
-  return count >= 1e6 ? short_number(count / 1e6) + " M" : short_number(count);
-}
 
 NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions& options) {
   const Session& session = run.session();
@@ -56,7 +51,7 @@ NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions&
 
 ReportPage::ReportPage(Task& task, TrainingRun& run, const TrainingLog& log,
                        const ReportPageOptions& options)
-    : task_(task), log_(log), options_(options) {
+    : task_(task), session_(run.session()), log_(log), options_(options) {
   const TrainingModel& model = run.session().model();
   report_.title = task.network() + " on " + task.data();
   report_.settings = task.changed();
@@ -83,6 +78,19 @@ void ReportPage::tested(const HeldOutTest& result) {
   refresh();
 }
 
+void ReportPage::traced(const TraceSummary& trace) {
+  trace_ = section_of(trace);
+  refresh();
+}
+
+// The step is planned when it first runs. A run with pictures of several sizes has several plans;
+// the page shows the first.
+void ReportPage::describe_plan() {
+  const auto& executors = session_.step().members().cache;
+  if (plan_.empty() && !executors.empty())
+    plan_ = section_of(executors.front()->plan(), session_.model(), options_.folder);
+}
+
 void ReportPage::finished(const std::string& early) {
   end(join("Finished ", date_and_time(), early.empty() ? "" : "; ", early, "."));
 }
@@ -106,6 +114,8 @@ void ReportPage::write() {
   const auto start = std::chrono::steady_clock::now();
   gather(read_metrics(options_.folder + "/metrics.jsonl"));
   report_.about = about_;
+  describe_plan();
+  report_.planned = plan_ + trace_;
   if (const std::string bad = log_.bad_pictures(); !bad.empty())
     report_.about.emplace_back("pictures that cannot be read", bad);
   write_file(options_.folder + "/report.html", html_of(report_));

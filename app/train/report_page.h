@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/report/report.h"
+#include "app/report/run_plan.h"
 #include "app/train/task.h"
 #include "app/train/training_log.h"
 #include "app/train/training_run.h"
@@ -27,6 +28,7 @@ class ReportPage {
   // end the run.
   void refresh();
   void tested(const HeldOutTest& result);
+  void traced(const TraceSummary& trace);
   // The final version; browsers stop reloading. `early` is the reason of an early end, or "".
   void finished(const std::string& early);
   void interrupted(const std::string& why);
@@ -36,14 +38,17 @@ class ReportPage {
   void write();
   void end(const std::string& state);
   void gather(const std::vector<MetricRow>& rows);
+  void describe_plan();
 
   Task& task_;
+  Session& session_;
   const TrainingLog& log_;
   ReportPageOptions options_;
   Report report_;
   NamedTexts about_;
   std::string parameters_, arithmetic_;
-  std::string state_;  // "": still running
+  std::string plan_, trace_;  // sections; "": not known
+  std::string state_;         // "": still running
   std::chrono::steady_clock::time_point written_;
   double cost_ = 0;  // seconds of the last writing
 };

@@ -4,15 +4,23 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "app/train/run_folder.h"
 
 namespace lockstep {
 namespace {
 
-// Without links, relative to no folder. The file need not exist.
+// The absolute path without links. The file need not exist.
 std::string place_of_file(const std::filesystem::path& path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+}
+
+// The run that the launch continues, if the run is of the series; else "".
+std::string continued_run(const std::string& series) {
+  const char* const folder = std::getenv(kContinueRun);
+  if (folder == nullptr || *folder == 0) return "";
+  return series_with(folder) == place_of_file(without_slashes(series)) ? folder : "";
 }
 
 }  // namespace
@@ -25,11 +33,13 @@ void note_run(const std::string& folder) {
 }
 
 Resume resume_by_launch(const Resume& asked, const std::string& series) {
-  const char* const folder = std::getenv(kContinueRun);
-  if (folder == nullptr || *folder == 0) return asked;
-  return series_with(folder) == place_of_file(without_slashes(series))
-             ? Resume{.wanted = true, .in = folder}
-             : asked;
+  const std::string folder = continued_run(series);
+  return folder.empty() ? asked : Resume{.wanted = true, .in = folder};
+}
+
+TraceRequest trace_by_launch(TraceRequest asked, const std::string& series) {
+  asked.continues = !continued_run(series).empty();
+  return asked;
 }
 
 }  // namespace lockstep

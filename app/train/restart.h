@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "app/trace/request.h"
 #include "app/train/run_place.h"
 
 namespace lockstep {
@@ -19,5 +20,7 @@ void note_run(const std::string& folder);
 // `asked`, or the run that the launch continues, if the run is of the series: a launched script may
 // train several networks.
 Resume resume_by_launch(const Resume& asked, const std::string& series);
+// `asked`, with the mark that the launch continues the run.
+TraceRequest trace_by_launch(TraceRequest asked, const std::string& series);
 
 }  // namespace lockstep

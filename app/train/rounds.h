@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterations that are more than one step on a minibatch. In each iteration the task gathers a
-// batch, perhaps with the network, and runs any number of steps of the session.
+// Iterations whose data no loader feeds. In each iteration the task runs any number of steps of the
+// session, perhaps on a batch that it first gathers with the network.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,12 @@ class Rounds {
   // the first non-finite value is stored there.
   virtual StepResult run(int64_t round, NotFinite* not_finite) = 0;
   virtual double gathering_seconds() const = 0;  // up to now
+  // The first non-finite value in the data of a round that has data before its steps, or "".
+  virtual std::string not_finite_in(int64_t /*round*/) { return ""; }
 
+  // False if a round depends on its number and the session's states alone: checkpoints then store
+  // no text().
+  virtual bool has_text() const { return true; }
   // The state of the rounds besides the session's states, of all processes; complete on rank 0.
   virtual std::string text() = 0;
   // Continues from text(); "" starts from the seed. Throws for a text of other rounds.

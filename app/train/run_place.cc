@@ -117,11 +117,13 @@ std::string offer_of_previous(const std::string& folder, const std::string& use)
 ResumeRules rules_of(Learning& task, const TrainingModel& model, int64_t replicas) {
   const auto other_settings = [&task, replicas](const std::string& folder) -> std::string {
     const std::string path = last_checkpoint_in(folder);
-    const Metadata now = to_be_remembered(task);
+    Metadata now = to_be_remembered(task);
     Metadata saved = read_safetensors_header(path).metadata;
+    for (const auto& [key, value] : task.inferred_in(saved)) now[key] = value;
     renew(saved, now, task.remembered_before(), path);
     try {
       check_remembered(now, saved, path, replicas);
+      check_averages(saved, task.settings().step.options.average.decay, path);
     } catch (const Error& error) {
       return error.what();
     }

@@ -14,6 +14,33 @@ constexpr double kMostRate = 3.4e38;  // a float
 
 }  // namespace
 
+void check_shares(const BatchShares& shares, const TrainSettings& settings, int processes,
+                  const char* examples) {
+  const Phrase of_parts =
+      shares.parts > 1 ? phrase(" and their ", Key{"TRAIN.MICRO_BATCHES"}) : Phrase{};
+  const Phrase of_all = phrase(shares.replicas, " replicas of ",
+                               processes == 1 ? "" : join(processes, " processes with "),
+                               Key{"DEVICES"}, " ", settings.run.devices.text, of_parts);
+  const Key batch{"TRAIN.BATCH_SIZE"};
+  check(!shares.leave_nothing(), batch, " ", shares.batch, " is too small: there are no ", examples,
+        " for some of the ", of_all);
+  const auto needs_equal = [&](const Phrase& what) {
+    check(shares.equal(), what, " needs equal shares, but ", batch, " ", shares.batch,
+          " cannot be split equally over the ", of_all);
+  };
+  if (settings.resident) {
+    const Key resident{"TRAIN.RESIDENT"};
+    check(shares.parts == 1, resident, ": a step takes a whole minibatch of the ", examples,
+          " on the devices, but ", Key{"TRAIN.MICRO_BATCHES"}, " is ", shares.parts,
+          "; a smaller TRAIN.BATCH_SIZE needs less memory, too");
+    needs_equal(phrase(resident));
+  }
+  const DataParallelOptions& options = settings.step.options;
+  if (options.all_reduce.spec.reduction == Reduction::mean)
+    needs_equal(phrase(Key{"ALL_REDUCE"}, " ", text_of(options.all_reduce.spec)));
+  if (options.synchronised_batch_norm) needs_equal(phrase(Key{"TRAIN.SYNC_BATCH_NORM"}));
+}
+
 // Adds the key's section, which the builder's errors lack.
 void check_rates(const LrSchedule& schedule) {
   try {
@@ -82,11 +109,11 @@ ConfigKeys solver_keys(TrainSettings& c) {
        {.least = 0, .most = 1, .decides_bits = true}},
       {"SOLVER.PLATEAU_PATIENCE",
        &c.schedule.plateau.patience,
-       "plateau: tests in a row without a better score that cause no drop; the next one does",
+       "plateau: tests in a row without a better result that cause no drop; the next one does",
        {.least = 0, .decides_bits = true}},
       {"SOLVER.PLATEAU_THRESHOLD",
        &c.schedule.plateau.threshold,
-       "plateau: a score is better if it exceeds the best score by more than this share of it",
+       "plateau: a result is better if it beats the best one by more than this share of it",
        {.least = 0, .decides_bits = true}},
       {"SOLVER.PLATEAU_COOLDOWN",
        &c.schedule.plateau.cooldown,

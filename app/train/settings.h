@@ -8,6 +8,7 @@
 #include "app/config/key.h"
 #include "app/config/step_settings.h"
 #include "app/train/solver.h"
+#include "lockstep/feeds.h"
 #include "lockstep/optimizers.h"
 #include "lockstep/processes.h"
 #include "lockstep/session.h"
@@ -26,6 +27,8 @@ struct TrainSettings {
   LrSchedule schedule;
   double log_lr_change_threshold = 1.1;
 
+  bool resident = false;  // the training set stays on the devices: resident_set.h
+
   int64_t snapshot_iters = 200;
   int64_t log_iters = 20;
   int64_t drift_iters = 100;
@@ -35,6 +38,10 @@ struct TrainSettings {
   int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
 };
 
+// Throws naming the key that needs a share for each replica and part, or equal shares. `examples`
+// is the plural of a minibatch's rows for people.
+void check_shares(const BatchShares& shares, const TrainSettings& settings, int processes,
+                  const char* examples);
 // Throws naming the invalid key of SOLVER.
 void check_rates(const LrSchedule& schedule);
 // The keys of SOLVER; weight decay and clipping are keys of the step.

@@ -70,20 +70,9 @@ const SolverType kTypes[] = {
      }},
 };
 
-// "a, b or c", with `last` before the last word.
-std::string listed_before(std::vector<std::string> words, const std::string& last) {
-  const std::string end = words.back();
-  words.pop_back();
-  return words.empty() ? end : listed(words) + last + end;
-}
-
 const SolverType& type_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (const SolverType& type : kTypes) {
-    if (type.name == name) return type;
-    names.emplace_back(type.name);
-  }
-  const std::string near = nearest(name, names);
+  if (const SolverType* const type = row_named(kTypes, name)) return *type;
+  const std::string near = nearest(name, solver_type_names());
   fail("'", name, "' is not one of ", solver_types(),
        near.empty() ? "" : "; did you mean " + near + "?");
 }
@@ -92,11 +81,7 @@ const SolverType& type_named(const std::string& name) {
 
 std::string solver_types() { return listed_before(solver_type_names(), " or "); }
 
-std::vector<std::string> solver_type_names() {
-  std::vector<std::string> names;
-  for (const SolverType& type : kTypes) names.emplace_back(type.name);
-  return names;
-}
+std::vector<std::string> solver_type_names() { return names_of_rows(kTypes); }
 
 std::string type_of(const Solver& solver) {
   if (!solver.nesterov) return solver.type;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,9 @@ struct ScoreKind {
 struct HeldOutTest {
   NamedNumbers numbers;  // names without the prefix: accuracy for test_accuracy and test/accuracy
   double score = 0;
+  // The value that the score ranks, such as a loss; nothing: the score, and larger is better.
+  std::optional<double> measured = std::nullopt;
+  bool larger_is_better = true;
   std::string trouble;                // "the held-out loss is nan": the weights are worth nothing
   std::string headline;               // "held-out accuracy 98.12 %"
   std::string detail;                 // "loss 0.0512"

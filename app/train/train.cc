@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -12,15 +11,16 @@
 #include "app/format.h"
 #include "app/train/debug_lines.h"
 #include "app/train/partitioned_steps.h"
-#include "app/train/patience.h"
-#include "app/train/plateau.h"
 #include "app/train/report_page.h"
 #include "app/train/restart.h"
 #include "app/train/run_place.h"
 #include "app/train/saved_numbers.h"
+#include "app/train/tests_so_far.h"
+#include "app/train/trace_place.h"
 #include "app/train/trained_files.h"
 #include "app/train/training_log.h"
 #include "app/train/training_run.h"
+#include "app/train/training_trace.h"
 #include "app/unused_auxiliaries.h"
 #include "builders/all_reduce/spec.h"
 #include "graph/file.h"
@@ -29,6 +29,7 @@
 #include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
+#include "runtime/nanoseconds.h"
 #include "runtime/state/accelerators.h"
 #include "runtime/state/replica_divergence.h"
 #include "runtime/state/safetensors.h"
@@ -39,7 +40,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOpenWindow = "open window";
-constexpr const char* kTestsSoFar = "patience";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
 // Checks devices and weights before a data set is opened.
@@ -47,8 +47,10 @@ std::vector<TrainingModel> checked_steps(Task& task, const Resume& resume, Comm*
   return own_steps(task, comm, [&] {
     accelerator_of(all_kernels(), all_devices(task.settings().run));
     const bool leads = !comm || comm->rank() == 0;
-    if (const auto weights = task.first_weights(); weights && leads && !resume.wanted)
-      read_safetensors_header(weights->path);
+    if (resume.wanted) return;
+    task.check_start();
+    if (const auto weights = task.first_weights(); weights && leads)
+      read_safetensors_header(weights_file(place_of_weights(*weights)));
   });
 }
 
@@ -64,11 +66,9 @@ class RunLoop {
         steps_(checked_steps(task, options.resume, comm)),
         from_(take_place(options)),
         run_(task, std::move(steps_), threads(), comm),
-        patience_(settings_.patience, comm),
-        unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)),
-        plateau_(task.schedule(), comm) {
+        tests_(task, comm),
+        unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)) {
     first_ = from_.empty() ? run_.start() : run_.resume(from_);
-    plateau_.go_on_from(run_.resumed(), from_);
     log_ = std::make_unique<TrainingLog>(task, run_.number_names(), comm_,
                                          LogOptions{folder(), first_, options.quiet});
     const TrainingModel& model = run_.session().model();
@@ -78,14 +78,19 @@ class RunLoop {
     if (const std::string unused = unused_auxiliaries_note(model); leads_ && !unused.empty())
       std::cerr << "lockstep: " << unused << "\n";
     run_.speak_by([this](const std::string& line) { log_->note(line); });
+    trace_ = std::make_unique<TrainingTrace>(trace_by_launch(options.trace, task.series()), run_,
+                                             task.work_unit(), comm_, *log_,
+                                             TracedSteps{first_ + 1, settings_.schedule.max_iter});
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
     write_file(folder() + "/config.yaml", yaml_of(task.keys()));
     if (first_ > 0) point_latest_to(folder());
-    files_ = std::make_unique<TrainedFiles>(folder(), task.score_kind(), run_.session(), first_);
+    files_ = std::make_unique<TrainedFiles>(folder(), task.score_kind(), run_.session(), first_,
+                                            to_be_remembered(task));
     if (!files_->remark().empty()) log_->note(files_->remark());
     page_ = std::make_unique<ReportPage>(
         task, run_, *log_, ReportPageOptions{folder(), first_, comm_ ? comm_->size() : 1});
+    trace_->tell([this](const TraceSummary& summary) { page_->traced(summary); });
   }
 
   int run() {
@@ -115,19 +120,23 @@ class RunLoop {
       for (const std::string& line : debug_lines(run_.session().model())) log_->note(line);
     if (first_ > 0) log_->note(join("resumed after iteration ", first_, run_.change_of_bits()));
     start_ = std::chrono::steady_clock::now();
-    log_->start_window(run_.supply());
+    log_->start_window(run_.supply(), run_.spent());
     if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
       log_->go_on_with(window->second);
-    go_on_with_patience();
-    int64_t last = patience_.is_over() ? first_ : settings_.schedule.max_iter;
+    if (first_ > 0) go_on_with_tests();
+    int64_t last = tests_.is_over() ? first_ : settings_.schedule.max_iter;
     Interruption interruption(comm_);
     for (int64_t step = first_; step < last; ++step) {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
       log_->rate(step);
+      trace_->before(step);
       const StepResult result = run_.step(step);
+      trace_->after(step);
       if (lock_ && step == first_) lock_->begun();
-      const bool closed = log_->step(step, result, run_.supply());
+      const int64_t logs = nanoseconds_now();
+      const bool closed = log_->step(step, result, run_.supply(), run_.spent());
       if (closed && page_) page_->refresh();
+      if (closed) trace_->add("log", logs);
       if ((step + 1) % settings_.drift_iters == 0 || step + 1 == last) check_drift(step);
       // All records of a step are written before the checkpoint that follows it.
       if ((step + 1) % settings_.test_iters == 0 && step + 1 < last && test_or_save(step))
@@ -135,15 +144,9 @@ class RunLoop {
       if ((step + 1) % settings_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
     save(last);
+    trace_->end();
     if (last < settings_.schedule.max_iter) check_drift(last - 1);
-    const bool is_tested = last_test_.has_value();
     const HeldOutTest result = last_test_ ? std::move(*last_test_) : test(last - 1);
-    // The test of a longer run at this iteration would have counted.
-    if (plateau_.is_used() && !is_tested && last % settings_.test_iters == 0) {
-      plateau_.tested(result, last);
-      saved_ = -1;
-      save(last);
-    }
     check(result.trouble.empty(), result.trouble, " after iteration ", last,
           ": the output of the network is not finite. The learning rate was ",
           learning_rate(settings_.schedule, last - 1),
@@ -152,7 +155,7 @@ class RunLoop {
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
-    const std::string why = why_early(last);
+    const std::string why = last < settings_.schedule.max_iter ? tests_.why() : "";
     page_->finished(why);
     if (!why.empty()) log_->note(why);
     log_->note(join(result.headline, " after ", last, " iterations, ",
@@ -166,9 +169,7 @@ class RunLoop {
   bool test_or_save(int64_t step) {
     try {
       HeldOutTest result = test(step);
-      patience_.tested(result, step + 1);
-      plateau_.tested(result, step + 1);
-      const bool ends = task_.is_enough(result) || patience_.is_over();
+      const bool ends = tests_.tested(result, step + 1);
       if (ends) last_test_ = std::move(result);
       return ends;
     } catch (const Error&) {
@@ -177,20 +178,9 @@ class RunLoop {
     }
   }
 
-  // Takes up the count of tests where the resumed run left it.
-  void go_on_with_patience() {
-    const auto saved = run_.resumed().find(kTestsSoFar);
-    if (saved == run_.resumed().end()) return;
-    patience_.go_on_with(saved->second, from_);
-    if (patience_.lacks_test_after(first_, settings_.test_iters))
-      patience_.tested(task_.test(first_), first_);
-  }
-
-  // "", or the reason why the run ends before SOLVER.MAX_ITER.
-  std::string why_early(int64_t last) const {
-    if (last == settings_.schedule.max_iter) return "";
-    return patience_.is_over() ? patience_.why(task_.score_kind().name)
-                               : "ended early: the test's score is enough";
+  void go_on_with_tests() {
+    const std::string forgotten = tests_.go_on_from(run_.resumed(), from_, first_);
+    if (!forgotten.empty()) log_->note(forgotten);
   }
 
   void say_skipped() {
@@ -213,6 +203,7 @@ class RunLoop {
     if (leads_) {
       RunPlace place = place_of(task_.series(), resume_by_launch(options.resume, task_.series()),
                                 rules_of(task_, steps_[0], replicas_of_all()));
+      check_trace_place(options.trace, place.from);
       chosen = place.lock->folder() + '\0' + place.from;
       lock_ = std::move(place.lock);
       note_run(lock_->folder());
@@ -225,12 +216,11 @@ class RunLoop {
   // Saves a checkpoint. From the first checkpoint on, other commands can use the run.
   void save(int64_t steps_done) {
     if (saved_ == steps_done) return;
-    Metadata more{{kOpenWindow, log_->open_window()}};
-    if (const std::string tests = patience_.text(); !tests.empty())
-      more.emplace(kTestsSoFar, tests);
-    run_.save(checkpoint(), steps_done, plateau_.noted(std::move(more)));
+    const int64_t begins = nanoseconds_now();
+    run_.save(checkpoint(), steps_done, tests_.noted({{kOpenWindow, log_->open_window()}}));
     if (leads_ && saved_ < 0 && first_ == 0) point_latest_to(folder());
     saved_ = steps_done;
+    trace_->add("save", begins);
   }
 
   void end_with(const std::string& why) {
@@ -247,7 +237,8 @@ class RunLoop {
   }
 
   int interrupted(int64_t steps_done, int signal) {
-    save(steps_done);
+    save(steps_done);  // first: a second signal ends the process at once
+    trace_->end();
     log_->tell_skipped(steps_done - 1);
     say_skipped();
     const std::string why =
@@ -281,7 +272,9 @@ class RunLoop {
 
   HeldOutTest test(int64_t step) {
     const auto start = std::chrono::steady_clock::now();
+    const int64_t begins = nanoseconds_now();
     HeldOutTest result = task_.test(step + 1);
+    trace_->add("test", begins);
     log_->test(step, result, seconds_since(start));
     if (!leads_) return result;
     files_->tested(result, step + 1);
@@ -298,13 +291,13 @@ class RunLoop {
   std::vector<TrainingModel> steps_;  // moved into run_
   std::string from_;                  // the checkpoint to resume, or ""
   TrainingRun run_;
-  Patience patience_;
+  TestsSoFar tests_;
   std::optional<HeldOutTest> last_test_;  // of an iteration that ends the run early
   const AllReduceRange* unsummed_;        // of ALL_REDUCE; null: replicas stay equal
-  Plateau plateau_;
   int64_t first_ = 0;
   int64_t saved_ = -1;  // number of steps before the checkpoint
   std::unique_ptr<TrainingLog> log_;
+  std::unique_ptr<TrainingTrace> trace_;
   std::unique_ptr<TrainedFiles> files_;  // files_ and page_: on rank 0 only
   std::unique_ptr<ReportPage> page_;
   std::chrono::steady_clock::time_point start_;

@@ -2,6 +2,7 @@
 // lockstep train, behind its command line.
 #pragma once
 
+#include "app/trace/request.h"
 #include "app/train/run_place.h"
 #include "app/train/task.h"
 #include "lockstep/processes.h"
@@ -11,6 +12,7 @@ namespace lockstep {
 struct TrainOptions {
   Resume resume;
   bool quiet = false, debug = false;
+  TraceRequest trace;
 };
 
 // Trains, tests and saves, and writes the run's files. With several processes rank 0 writes the

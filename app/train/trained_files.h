@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/train/testing.h"
+#include "lockstep/checkpoint.h"
 #include "lockstep/session.h"
 
 namespace lockstep {
@@ -17,7 +18,10 @@ class TrainedFiles {
  public:
   // Continues from iteration `first` with the folder's content. Ignores a best result of later
   // iterations, which an abandoned run wrote.
-  TrainedFiles(std::string folder, ScoreKind score, const Session& session, int64_t first);
+  // `remembered`: the metadata that a checkpoint has about the network; best.safetensors gets it,
+  // too.
+  TrainedFiles(std::string folder, ScoreKind score, const Session& session, int64_t first,
+               Metadata remembered);
 
   // "", or the reason why the previous best result is unknown. The next test then sets a new best
   // result.
@@ -32,6 +36,7 @@ class TrainedFiles {
   std::string folder_;
   ScoreKind score_;
   const Session& session_;
+  Metadata remembered_;
   double best_ = -1;
   std::string remark_;
 };

@@ -29,13 +29,9 @@ std::string said_of(const std::map<std::string, std::string>& metadata) {
   return said.dump();
 }
 
-}  // namespace
-
-TrainingModel network_with_values(const RunFiles& files, bool raw) {
-  const auto& [weights, step] = files;
-  check(fs::exists(step), weights, ": ", step,
-        ", which contains the network of these weights, does not exist");
-  const TrainingModel model = load_model(all_ops(), step).model;
+// `origin` is the file of the model, for errors.
+TrainingModel network_of(const TrainingModel& model, const std::string& origin,
+                         const std::string& weights, bool raw) {
   Safetensors file = read_safetensors(weights);
   if (!file.checked) std::cerr << "lockstep: " << unchecked_line(weights) << "\n";
   for (const State& state : model.states)
@@ -47,8 +43,22 @@ TrainingModel network_with_values(const RunFiles& files, bool raw) {
     network.metadata["trained"] = said_of(file.metadata);
     return network;
   } catch (const Error& error) {
-    fail(weights, " and ", step, ": ", error.what());
+    fail(weights, " and ", origin, ": ", error.what());
   }
+}
+
+}  // namespace
+
+TrainingModel network_with_values(const RunFiles& files, bool raw) {
+  const auto& [weights, step] = files;
+  check(fs::exists(step), weights, ": ", step,
+        ", which contains the network of these weights, does not exist");
+  const TrainingModel model = load_model(all_ops(), step).model;
+  return network_of(model, step, weights, raw);
+}
+
+TrainingModel network_with_values(const TrainingModel& step, const RunFiles& files, bool raw) {
+  return network_of(step, files.step, files.weights, raw);
 }
 
 Value input_of(const Graph& inference) {

@@ -17,6 +17,9 @@ struct RunFiles {
 // weights alone, the graph from the run's step.onnx. With `raw` the network has the parameters
 // themselves, even if the step predicts by their averages.
 TrainingModel network_with_values(const RunFiles& files, bool raw = false);
+// The network of a step in memory; files.step is its origin, for errors.
+TrainingModel network_with_values(const TrainingModel& step, const RunFiles& files,
+                                  bool raw = false);
 
 // The fed input of a network with its values.
 Value input_of(const Graph& inference);

@@ -128,12 +128,13 @@ std::string TrainingLog::bad_pictures() const {
   return text;
 }
 
-void TrainingLog::start_window(const DataSupply& supply) {
+void TrainingLog::start_window(const DataSupply& supply, const RankTimes& spent) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   window_ = counted_ = timed_ = 0;
   window_start_ = std::chrono::steady_clock::now();
   if (start_ == std::chrono::steady_clock::time_point()) start_ = window_start_;
   waited_ = supply.waited;
+  spent_ = spent;
 }
 
 void TrainingLog::rate(int64_t step) {
@@ -143,7 +144,8 @@ void TrainingLog::rate(int64_t step) {
             learning_rate(settings_.schedule, step)));
 }
 
-bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply& supply) {
+bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply& supply,
+                       const RankTimes& spent) {
   const bool was_skipped = !result.skipped.empty();
   // The rank that caused the skip reports it, too.
   if (was_skipped && (leads_ || result.skipped_here))
@@ -158,9 +160,9 @@ bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply&
   // Means over this process's counted steps. With deferred gradients, processes may count different
   // numbers of steps.
   for (double& sum : sums_) sum /= static_cast<double>(std::max<int64_t>(counted_, 1));
-  if (comm_) add_up_over_processes();
+  if (comm_) add_up_over_processes(spent.since(spent_));
   if (leads_) write_window(step, supply);
-  start_window(supply);
+  start_window(supply, spent);
   return true;
 }
 
@@ -218,22 +220,33 @@ void TrainingLog::say_slow_loader(double share) {
             " sets the number of threads that read them"));
 }
 
-void TrainingLog::add_up_over_processes() {
-  const auto texts = gather_texts(*comm_, text_of_sums(), "losses to be printed");
-  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    std::istringstream in(texts[rank]);
+// A rank's message has its sums, a line feed, and its times.
+void TrainingLog::add_up_over_processes(const RankTimes& window) {
+  const auto texts =
+      gather_texts(*comm_, text_of_sums() + "\n" + text_of(window), "losses to be printed");
+  std::vector<RankTimes> times;
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    const std::size_t end = texts[rank].find('\n');
+    times.push_back(rank_times_in(texts[rank].substr(end + 1)));
+    std::istringstream in(texts[rank].substr(0, end));
     for (double& sum : sums_) {
       double number = 0;
       in >> number;
-      sum += number;
+      sum += rank > 0 ? number : 0;
     }
   }
+  if (!leads_) return;
+  if (const std::string line = slowest_.add(times); !line.empty()) note(line);
+}
+
+// Shifts the window's start.
+void TrainingLog::pause(double seconds) {
+  window_start_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds));
 }
 
 void TrainingLog::test(int64_t step, const HeldOutTest& result, double seconds) {
-  // Shifts the window's start, so that testing time does not count.
-  window_start_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds));
+  pause(seconds);
   if (!leads_) return;
   for (const std::string& why : result.left_out)
     if (told_.insert(why).second) {

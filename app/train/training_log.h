@@ -13,6 +13,7 @@
 #include "app/record/tensorboard.h"
 #include "app/record/tensorboard_values.h"
 #include "app/train/progress.h"
+#include "app/train/slowest_rank.h"
 #include "app/train/task.h"
 #include "app/train/training_run.h"
 #include "lockstep/processes.h"
@@ -33,13 +34,17 @@ class TrainingLog {
 
   void note(const std::string& line);
 
-  // Starts the first window of steps; earlier waiting for data does not count.
-  void start_window(const DataSupply& supply);
+  // Starts the first window of steps; earlier waiting for data, and earlier steps, do not count.
+  void start_window(const DataSupply& supply, const RankTimes& spent = {});
   // Called before step number `step`: logs a rate far from the previous rate.
   void rate(int64_t step);
   // Called after the step. TRAIN.LOG_ITERS steps form a window, which is written when it closes.
   // Returns true if a window closed.
-  bool step(int64_t step, const StepResult& result, const DataSupply& supply);
+  // `spent`: the times of all steps so far. With several processes the log names the slowest rank.
+  bool step(int64_t step, const StepResult& result, const DataSupply& supply,
+            const RankTimes& spent = {});
+  // Time that does not count as training time.
+  void pause(double seconds);
   // `seconds` is the duration of the test, which does not count as training time.
   void test(int64_t step, const HeldOutTest& result, double seconds);
   void ended(RunEnd how);
@@ -61,7 +66,7 @@ class TrainingLog {
   void say_trouble();
   void write_window(int64_t step, const DataSupply& supply);
   void say_slow_loader(double share);
-  void add_up_over_processes();
+  void add_up_over_processes(const RankTimes& window);
 
   Task& task_;
   const TrainSettings& settings_;
@@ -73,7 +78,9 @@ class TrainingLog {
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
-  double waited_ = 0;         // for data, before the window began
+  double waited_ = 0;  // for data, before the window began
+  RankTimes spent_;    // before the window began
+  SlowestRankWatch slowest_;
   std::vector<double> sums_;  // of the loss, then of the numbers
   // Steps in the window, steps with a loss that counts, and steps timed by this session.
   int64_t window_ = 0, counted_ = 0, timed_ = 0;

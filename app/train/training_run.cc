@@ -2,11 +2,11 @@
 #include "app/train/training_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <sstream>
 #include <utility>
 
+#include "app/trace/recorder.h"
 #include "app/train/checkpoint_keys.h"
 #include "app/train/partitioned_steps.h"
 #include "app/train/saved_numbers.h"
@@ -15,6 +15,7 @@
 #include "lockstep/operators.h"
 #include "lockstep/processes.h"
 #include "lockstep/session_options.h"
+#include "runtime/nanoseconds.h"
 #include "runtime/state/safetensors.h"
 
 namespace lockstep {
@@ -99,6 +100,7 @@ int64_t TrainingRun::start() {
 }
 
 void TrainingRun::set_first_values() {
+  task_.check_start();
   session_->initialise();
   if (const auto weights = task_.first_weights())
     weights_report_ = load_weights(*session_, *weights).lines;
@@ -107,11 +109,13 @@ void TrainingRun::set_first_values() {
 int64_t TrainingRun::resume(const std::string& checkpoint) {
   std::vector<std::string> report;
   resumed_ = load_checkpoint(*session_, checkpoint, [&](Metadata saved) {
+    task_.take_inferred(saved);
     const Metadata now = to_be_remembered(task_);
     report = renew(saved, now, task_.remembered_before(), checkpoint);
     std::string unknown = text_of_unknown(saved, task_.also_remembered(), checkpoint);
     if (!unknown.empty()) report.push_back(std::move(unknown));
     check_remembered(now, saved, checkpoint, replicas_);
+    check_averages(saved, settings_.step.options.average.decay, checkpoint);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
   last_checkpoint_ = checkpoint;
@@ -122,8 +126,8 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
         settings_.schedule.max_iter, ", but ", checkpoint, " is from iteration ", last_start_,
         "; increase SOLVER.MAX_ITER to continue");
   open_data(rounds_in(resumed_));
-  check(!rounds_ || !rounds_in(resumed_).empty(), checkpoint, ": its metadata lacks '", kRounds,
-        "'");
+  check(!rounds_ || !rounds_->has_text() || !rounds_in(resumed_).empty(), checkpoint,
+        ": its metadata lacks '", kRounds, "'");
   return last_start_;
 }
 
@@ -157,7 +161,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
                    {kProcesses, std::to_string(processes())},
                    {kReplicas, std::to_string(replicas_)},
                    {kThreads, std::to_string(session_->threads())}});
-  if (rounds_) metadata.emplace(kRounds, rounds_->text());
+  if (rounds_ && rounds_->has_text()) metadata.emplace(kRounds, rounds_->text());
   // A file that this run neither wrote nor resumed is not kept as the previous checkpoint.
   save_checkpoint(*session_, checkpoint, metadata,
                   {.keep_previous = last_checkpoint_ == checkpoint});
@@ -173,11 +177,13 @@ DataSupply TrainingRun::supply() const {
 
 // Sets the rows of the minibatch, which each replica reads in place.
 TrainingRun::Form& TrainingRun::set_rows(int64_t step) {
-  const auto start = std::chrono::steady_clock::now();
+  const int64_t begins = nanoseconds_now();
   const std::span<const Tensor> batch = loader_->get(step);
   Form& form = form_of(step);
   for (std::size_t i = 0; i < batch.size(); ++i) form.feeds->set(form.tensors[i].name, batch[i]);
-  data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const int64_t ends = nanoseconds_now();
+  data_seconds_ += static_cast<double>(ends - begins) * 1e-9;
+  if (recorder_) recorder_->add("wait for data", TraceKind::data, begins, ends);
   return form;
 }
 
@@ -225,7 +231,7 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
 
 StepResult TrainingRun::step(int64_t step) {
   constexpr int64_t kMostSkipped = 10;
-  StepResult result = run_step(step);
+  StepResult result = timed_step(step);
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
   check(skipped_in_a_row_ < kMostSkipped, kMostSkipped,
         " steps in a row were skipped because gradients were not finite; lower SOLVER.BASE_LR or "
@@ -280,7 +286,7 @@ void TrainingRun::explain(const BadLoss& bad) {
 }
 
 std::string TrainingRun::fed_in(int64_t step) {
-  if (rounds_) return "";
+  if (rounds_) return rounds_->not_finite_in(step);
   Form& form = form_of(step);
   return fed_not_finite(form.model, form.feeds->tensors());
 }

@@ -11,6 +11,7 @@
 #include "app/train/learning.h"
 #include "app/train/partitioned_steps.h"
 #include "app/train/search.h"
+#include "app/train/slowest_rank.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/loader.h"
 #include "lockstep/processes.h"
@@ -28,6 +29,8 @@ struct DataSupply {
   double waited = 0;             // seconds that steps have waited so far
   std::optional<int64_t> queue;  // minibatches that are ready; none if data are gathered, not read
 };
+
+class TraceRecorder;
 
 class TrainingRun {
  public:
@@ -66,6 +69,10 @@ class TrainingRun {
   // The names of a step's numbers besides its loss: the model's numbers, then the rounds' numbers.
   const std::vector<std::string>& number_names() const { return number_names_; }
   DataSupply supply() const;
+  // The times of all steps so far, of this process.
+  const RankTimes& spent() const { return spent_; }
+  // Records the following steps; null: no longer. The recorder must outlive the recording.
+  void trace_by(TraceRecorder* recorder);
   // The report of start() on the first weights, or of resume() on its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
@@ -93,6 +100,7 @@ class TrainingRun {
   Form& set_rows(int64_t step);
   // Checks every value if `not_finite` is given.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
+  StepResult timed_step(int64_t step);
   bool ends_window(int64_t step) const;
   void check_losses(int64_t step);
   std::string intact() const;
@@ -121,6 +129,8 @@ class TrainingRun {
   int64_t last_start_ = 0;
   Metadata resumed_;
   double data_seconds_ = 0;
+  RankTimes spent_;
+  TraceRecorder* recorder_ = nullptr;
   std::vector<std::string> weights_report_;
   LossWatch losses_;
   Say say_ = [](const std::string&) {};

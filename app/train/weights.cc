@@ -2,122 +2,22 @@
 #include "app/train/weights.h"
 
 #include <cstring>
-#include <set>
+#include <utility>
 
 #include "graph/average.h"
-#include "graph/listed.h"
 #include "lockstep/checkpoint.h"
 #include "lockstep/processes.h"
 #include "runtime/dist/agree.h"
-#include "runtime/finite.h"
 #include "runtime/state/safetensors.h"
 #include "runtime/state/session_members.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kNamesShown = 5;
-
-std::string some_of(const std::vector<std::string>& names) {
-  return first_listed(names, kNamesShown);
-}
-
-// True if the shapes differ in one dimension only, where ours is the number of classes.
-bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
-  if (ours.size() != theirs.size()) return false;
-  int differences = 0;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    if (ours[i] == theirs[i]) continue;
-    if (ours[i] != classes) return false;
-    ++differences;
-  }
-  return differences == 1;
-}
-
-void check_finite(const Literal& weights, const std::string& path, const std::string& name) {
-  const Tensor tensor = view_of(weights);
-  const int64_t place = first_not_finite(tensor);
-  if (place < 0) return;
-  fail(path, ": '", name, "' holds ", text_of_value(tensor, place), " at ",
-       text_of_place(tensor.desc.dims, place), "; weights should be finite");
-}
-
-// Values by the names of states.
-struct Matched {
-  StateValues values;
-  WeightsReport report;
-};
-
-Matched matched(const Session& session, const StateValues& tensors, const WeightsOptions& options) {
-  // PyTorch's data-parallel wrapper prefixes all names.
-  auto find = [&](const std::string& name) {
-    auto found = tensors.find(name);
-    return found != tensors.end() ? found : tensors.find("module." + name);
-  };
-  auto find_trained = [&](const State& state) {
-    const auto average =
-        options.raw || !is_parameter(state.kind) ? tensors.end() : find(average_of(state.name));
-    return average != tensors.end() ? average : find(state.name);
-  };
-  Matched result;
-  std::vector<std::string> missing, renewed, wrong, unused;
-  std::set<std::string> used;
-  for (const State& state : session.model().states) {
-    if (!is_weight(state.kind)) continue;
-    auto found = find_trained(state);
-    if (found == tensors.end()) {
-      missing.push_back(state.name);
-      continue;
-    }
-    used.insert(found->first);
-    for (const std::string& name : {state.name, average_of(state.name)})
-      if (const auto beside = find(name); beside != tensors.end()) used.insert(beside->first);
-    check_finite(found->second, options.path, state.name);
-    const TensorDesc& desc = states_of(session).at(state.values[0]).desc;
-    const Literal& theirs = found->second;
-    if (theirs.dims() == desc.dims && theirs.dtype() == desc.dtype) {
-      result.values.emplace(state.name, theirs);
-    } else if (options.new_classifier && theirs.dtype() == desc.dtype &&
-               differs_by_classes(desc.dims, theirs.dims(), options.classes)) {
-      renewed.push_back(state.name);
-    } else {
-      wrong.push_back(join(state.name, " is ", text_of(desc), ", in the file ", theirs.type()));
-    }
-  }
-  std::string mismatches;
-  for (const std::string& line : wrong) mismatches += "\n  " + line;
-  check(wrong.empty(), options.path, ": shapes differ",
-        options.classes > 0 ? " (MODEL.NEW_CLASSIFIER true makes a new last layer for another "
-                              "number of classes)"
-                            : "",
-        ":", mismatches);
-  check(!result.values.empty(), options.path, ": contains no tensor of the model, which has ",
-        some_of(missing));
-  check(!options.whole || missing.empty(), options.path, ": lacks ", some_of(missing),
-        " of the network");
-  for (const auto& [name, unused_value] : tensors)
-    if (!used.count(name)) unused.push_back(name);
-
-  const std::size_t matched = result.values.size();
-  std::vector<std::string>& lines = result.report.lines;
-  lines.push_back(join("weights: ", matched, " of ", matched + missing.size() + renewed.size(),
-                       " tensors from ", options.path));
-  if (!renewed.empty())
-    lines.push_back(
-        join("  ", renewed.size(), " new, for ", options.classes, " classes: ", some_of(renewed)));
-  if (!missing.empty())
-    lines.push_back(
-        join("  ", missing.size(), " not in the file, with initial values: ", some_of(missing)));
-  if (!unused.empty())
-    lines.push_back(
-        join("  ", unused.size(), " in the file, but not in the network: ", some_of(unused)));
-  return result;
-}
-
 // Sends rank 0's values to every process: each by its name, like a broadcast of each variable.
-void share(const Session& session, StateValues& values) {
+void share(const Session& session, StateValues& values, bool momentum) {
   for (const State& state : session.model().states) {
-    if (!is_weight(state.kind)) continue;
+    if (!is_weight(state.kind) && (!momentum || state.kind != StateKind::slot)) continue;
     const TensorDesc& desc = states_of(session).at(state.values[0]).desc;
     std::string bytes;
     if (const auto mine = values.find(state.name); mine != values.end())
@@ -143,9 +43,8 @@ void load(Session& session, const StateValues& values) {
 
 }  // namespace
 
-bool is_weight(StateKind kind) { return is_parameter(kind) || kind == StateKind::computed; }
-
 void check_weights(const std::string& path) {
+  weights_file({path});
   try {
     read_safetensors(path);
   } catch (const Error& damage) {
@@ -161,24 +60,31 @@ void check_weights(const std::string& path) {
 
 WeightsReport load_weights(Session& session, const WeightsOptions& options) {
   const bool reads = !session.comm() || session.comm()->rank() == 0;
-  Matched found;
+  StateValues values;
+  WeightsReport report;
   if (reads) {
-    const Safetensors file = read_safetensors(options.path);
-    found = matched(session, file.tensors, options);
-    auto& [lines, unchecked] = found.report;
-    if (!file.checked) unchecked = {"  " + unchecked_line(options.path)};
-    lines.insert(lines.begin() + 1, unchecked.begin(), unchecked.end());
+    Safetensors file = read_safetensors(weights_file(place_of_weights(options)));
+    const bool is_checked = file.checked;
+    MatchedWeights found = matched_weights(weight_slots(session.model()), std::move(file), options);
+    report.lines = std::move(found.summary);
+    values = std::move(found.values);
+    if (!is_checked) report.unchecked = {"  " + unchecked_line(options.path)};
+    report.lines.insert(report.lines.begin() + 1, report.unchecked.begin(), report.unchecked.end());
   }
-  if (session.comm()) share(session, found.values);
-  load(session, found.values);
-  return found.report;
+  if (session.comm()) share(session, values, options.momentum);
+  load(session, values);
+  return report;
 }
 
 WeightsReport load_weights(Session& session, const StateValues& tensors,
                            const WeightsOptions& options) {
-  const Matched found = matched(session, tensors, options);
+  Safetensors file;
+  file.tensors = tensors;
+  WeightsOptions by_names = options;  // the tensors of a trained network have no source
+  by_names.must_agree = false;
+  MatchedWeights found = matched_weights(weight_slots(session.model()), std::move(file), by_names);
   load(session, found.values);
-  return found.report;
+  return {std::move(found.summary), {}};
 }
 
 }  // namespace lockstep

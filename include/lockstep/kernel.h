@@ -59,6 +59,8 @@ class Kernel {
   // Bytes that a run reads and writes to move operands and results between the layouts of the plan
   // and of the algorithm.
   virtual std::size_t reordered_bytes() const { return 0; }
+  // Bytes of host memory that the kernel itself holds, outside the plan's arenas.
+  virtual std::size_t scratch_bytes() const { return 0; }
   // The error text of a fault that a run has raised.
   virtual std::string explain(const Fault&) const { return ""; }
   // The reason why a run cannot be recorded and replayed; "" if it can.

@@ -24,6 +24,20 @@ struct ConvLayer {
 // Convolves [N, C, H, W] with a square kernel to [N, channels, ..].
 Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site);
 
+struct ConvTransposeLayer {
+  int64_t kernel = 2;
+  int64_t stride = 2;  // the factor by which images are enlarged
+  int64_t pad = 0;     // rows or columns removed on each side of the result
+  bool bias = true;
+  Initializer weight = msra();
+  Initializer first_bias = constant(0);  // of the bias
+};
+// A transposed convolution with a square kernel: enlarges [N, C, H, W] to [N, channels,
+// (H - 1) * stride + kernel - 2 * pad, ..]. The weight is [C, channels, kernel, kernel], which
+// initializers see as it is, as in Caffe2: the deviation of msra() is sqrt(2 / (C * kernel^2)).
+Value conv_transpose_layer(Net& net, Value x, int64_t channels, const ConvTransposeLayer& options,
+                           const Site& site);
+
 struct FcLayer {
   bool bias = true;
   bool inputs_first = false;  // the order of the weight's dimensions

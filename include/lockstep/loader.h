@@ -39,10 +39,19 @@ class MinibatchSource {
   virtual void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const = 0;
 };
 
+// The reading of one item by a thread of a loader, in nanoseconds of the steady clock.
+struct ItemSpan {
+  int thread = 0;
+  int64_t step = 0, item = 0;
+  int64_t begins = 0, ends = 0;
+};
+
 // Reads minibatches ahead. The contents of a minibatch depend on its source and step only, never on
 // the number of threads or on which thread reads an item.
 class Loader {
  public:
+  static constexpr int64_t kAhead = 3;  // minibatches in memory: one in use, the others being read
+
   // Starts the threads, at least one. Throws if they cannot be started. `source` must outlive the
   // loader.
   Loader(const MinibatchSource& source, int threads);
@@ -57,6 +66,9 @@ class Loader {
   bool is_ready(int64_t step);
   // The number of whole minibatches that are read and waiting for the next calls of get().
   int64_t queue();
+
+  // Starts or ends to record the reading of items. Returns the items recorded since the last call.
+  std::vector<ItemSpan> record(bool on);
 
  private:
   struct Members;

@@ -77,6 +77,17 @@ struct BodyRequest {
 };
 using BodyRule = std::vector<Value> (*)(const BodyRequest&);
 
+// The arithmetic of a node, by the definition of its operator: a faster method may do less. A
+// multiplication with an addition is two operations; a division, a comparison, a root or an
+// exponential is one. Moving, choosing and converting numbers is none.
+struct Flops {
+  double products = 0;  // of convolutions, matrix products and recurrent layers
+  double others = 0;
+  double all() const { return products + others; }
+};
+// A node's arithmetic, for known shapes; NaN where a shape is open (graph/flops.h).
+using FlopRule = Flops (*)(const Node&);
+
 // Reasons why an operator that ONNX does not define has no body.
 inline constexpr const char* kOnlyTrains = "it belongs to a training step";
 inline constexpr const char* kOnlyPlanned = "only plans have it";
@@ -143,6 +154,7 @@ struct Op {
   ContentLaw content = nullptr;
   Differentiable differentiable = Differentiable::no;
   GradientRule gradient = nullptr;
+  FlopRule flops = nullptr;  // null: one operation per element of output 0; none for a view or copy
   std::vector<MayAlias> may_alias{};
   bool alias_in_pairs = false;  // output i may use the memory of input i, for every i
   bool view = false;            // output 0 has the bytes of input 0; only the shape differs

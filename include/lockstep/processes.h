@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lockstep/error.h"
 
@@ -29,6 +30,19 @@ class Transfer {
   virtual void start(void* data, std::size_t bytes) = 0;
   // Throws an Error that names the missing peer and the awaited message.
   virtual void wait() = 0;
+};
+
+// The times of a message, in nanoseconds of the steady clock of this host.
+struct MessageSpan {
+  int peer = 0;  // the other rank
+  uint64_t number = 0;
+  // Of the messages with this number from one rank to the other, since they are connected: equal
+  // for both ends of a message, whether they were recorded or not.
+  uint64_t turn = 0;
+  bool sends = false;  // true: sent to the peer
+  std::size_t bytes = 0;
+  int64_t starts = 0;           // Transfer::start() was called
+  int64_t waits = 0, ends = 0;  // Transfer::wait() was called, and returned
 };
 
 // Device-specific links to the same processes, made on first use.
@@ -57,6 +71,9 @@ class Comm {
   // Polls `done` until it returns true, for exchanges between devices. Throws the exception of
   // `done`, or an Error if the run fails in the meantime, as Transfer::wait does.
   virtual void wait_until(const std::function<bool()>& done, const std::string& what) = 0;
+  // From now on appends the times of each message that has been awaited; null: of none. Called
+  // while no message is under way. The messages of `device_links` are not recorded.
+  virtual void record_messages(std::vector<MessageSpan>* into) = 0;
   // A key-value store of small texts, visible to all processes.
   virtual class Store& store() = 0;
   // Makes the other processes fail with this text: the reason why this process ends.

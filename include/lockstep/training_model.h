@@ -106,6 +106,9 @@ struct TrainingModel {
   // By trained parameter: the gradient that the update reads (reduced, before weight decay).
   std::vector<Replicated> gradients;
   std::string bucket_plan;  // the buckets reduced together, as text: Packing in all_reduce.h
+  // The options of the sums over replicas, as text that parse_all_reduce() reads and as the type on
+  // the wire; "" in files of versions that did not store them, and without sums.
+  std::string all_reduce, wire;
   // Further metadata of the network, by key: its classes, its image preparation.
   std::map<std::string, std::string> metadata;
 
