@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 
-#include "app/config/files.h"
+#include "app/files_read.h"
 #include "app/model_source.h"
 #include "app/unused_auxiliaries.h"
 #include "app/written_files.h"
@@ -15,24 +14,6 @@
 #include "tools/config_command.h"
 
 namespace lockstep {
-namespace {
-
-// The files that the command line names, and the files named in these.
-std::vector<std::string> files_read(const ModelRequest& request) {
-  if (is_onnx(request.source)) return files_of_model(request.source);
-  std::vector<std::string> files;
-  if (!is_yaml(request.source) || !std::filesystem::is_regular_file(request.source))
-    return files;  // a pipe can be read only once
-  const ConfigFiles read = config_files(request.source);
-  for (const ConfigFile& file : read) files.push_back(file.path);
-  if (const auto network = said_of("MODEL.ONNX", read, request.settings)) {
-    const std::vector<std::string> more = files_of_model(network->text);
-    files.insert(files.end(), more.begin(), more.end());
-  }
-  return files;
-}
-
-}  // namespace
 
 void add_build(CLI::App& app, Command& chosen) {
   struct Options {

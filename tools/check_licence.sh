@@ -13,7 +13,7 @@ export LC_ALL=C  # bytes stay as they are
 # mark FILE: sets `mark` to the comment mark of a source of that name; fails for other files.
 mark() {
   case $1 in
-    *.h | *.cc | *.cu | *.cuh | *.proto) mark="//" ;;
+    *.h | *.cc | *.cu | *.cuh | *.proto | *.js) mark="//" ;;
     *.py | *.sh | *.cmake | *.yaml | */CMakeLists.txt | */Makefile | */Dockerfile | ./.ci/*) mark="#" ;;
     *) return 1 ;;
   esac

@@ -49,6 +49,17 @@ std::vector<const CLI::App*> commands_with_networks(const CLI::App& app) {
   return taking;
 }
 
+// `build\ 2\ *`: the place of a word that may be a network, and any word before it. The command
+// `diff` has two such words.
+std::string places_of_networks(const CLI::App& app) {
+  std::string patterns;
+  for (const CLI::App* command : commands_with_networks(app))
+    for (const char* place : {"2", "3"})
+      if (*place == '2' || command->get_option_no_throw("other"))
+        patterns += (patterns.empty() ? "" : "|") + command->get_name() + "\\ " + place + "\\ *";
+  return patterns;
+}
+
 // Networks that `--model` accepts: benchmarks also have a network of sequences.
 std::vector<std::string> networks_of_benchmarks() {
   std::vector<std::string> names = model_names();
@@ -161,10 +172,8 @@ std::string bash(const CLI::App& app) {
          "    esac ;;\n"
          "  esac\n"
          "  case \"${line[1]} $at $before\" in\n"
-         "    ";
-  for (const CLI::App* command : commands_with_networks(app))
-    out << (command == commands_with_networks(app).front() ? "" : "|") << command->get_name()
-        << "\\ 2\\ *";
+         "    "
+      << places_of_networks(app);
   out << ") _lockstep_words \"" << words(model_names())
       << "\" ;;\n"
          "    *\\ --model) _lockstep_words \""

@@ -3,8 +3,11 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 
 #include "app/machine.h"
+#include "app/simulate/measured_links.h"
+#include "graph/file.h"
 #include "lockstep/device.h"
 #include "lockstep/operators.h"
 #include "operators/cuda.h"
@@ -12,7 +15,9 @@
 #include "operators/kit/simd/isa.h"
 #include "runtime/accelerator.h"
 #include "runtime/threads/cores.h"
+#include "tools/bench/roofline.h"
 #include "tools/command.h"
+#include "tools/config_command.h"
 
 namespace lockstep {
 namespace {
@@ -66,23 +71,65 @@ int diagnose() {
   return 0;
 }
 
+struct DoctorOptions {
+  bool properties = false, links = false;
+  std::string devices, out;
+};
+
+// Every process measures its devices while all others do the same, and rank 0 writes the file.
+int measure_links(const DoctorOptions& options) {
+  return over_processes([&](Comm* comm) {
+    const std::string usual = comm ? "cpu" : join("cpu*", cpu_cores());
+    const std::vector<Device> devices =
+        parse_devices(options.devices.empty() ? usual : options.devices);
+    const std::vector<KernelTable>& kernels = all_kernels();
+    const MachineRates rates = measure_rates(devices[0], DType::float32,
+                                             rate_sizes(devices[0].kind), kernels, {.threads = 1});
+    const Cluster cluster =
+        measured_cluster(comm, devices, {rates.operations, rates.bytes}, kernels);
+    if (comm && comm->rank() != 0) return 0;
+    const std::string text = "# by lockstep doctor --measure-links\n" + yaml_of(cluster);
+    if (options.out.empty())
+      std::cout << text;
+    else
+      write_file(options.out, text);
+    return 0;
+  });
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
       "doctor", "print this machine's hardware and libraries, and what is missing");
-  auto properties = std::make_shared<bool>(false);
-  command->add_flag("--device-properties", *properties,
-                    "print the first GPU's properties as JSON, for `lockstep plan --gpu FILE` on "
-                    "machines without a GPU");
-  command->footer("Example:  lockstep doctor");
-  command->callback([properties, &chosen] {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::Option* properties = command->add_flag(
+      "--device-properties", options->properties,
+      "print the first GPU's properties as JSON, for `lockstep plan --gpu FILE` on "
+      "machines without a GPU");
+  CLI::Option* links = command->add_flag(
+      "--measure-links", options->links,
+      "measure devices and the links between them, and print a cluster file for "
+      "`lockstep simulate`; with `lockstep launch` or another launcher between all processes");
+  links->excludes(properties);
+  command
+      ->add_option("--devices", options->devices,
+                   "with --measure-links: devices of each process; default: cpu*N with N cores, or "
+                   "cpu for several processes")
+      ->needs(links);
+  command->add_option("-o,--output", options->out, "with --measure-links: the file")->needs(links);
+  command->footer(
+      "Example:  lockstep doctor\n"
+      "          lockstep doctor --measure-links -o cluster.yaml\n"
+      "          lockstep launch -n 2 -- lockstep doctor --measure-links -o cluster.yaml");
+  command->callback([options, &chosen] {
     chosen = diagnose;
-    if (*properties)
+    if (options->properties)
       chosen = [] {
         std::cout << gpu_properties_here() << "\n";
         return 0;
       };
+    if (options->links) chosen = [options] { return measure_links(*options); };
   });
 }
 

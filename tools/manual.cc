@@ -44,7 +44,8 @@ std::string manual_page(const CLI::App& app) {
       << ".SH NAME\nlockstep \\- " << roff(app.get_description()) << "\n"
       << ".SH SYNOPSIS\n.B lockstep\n.I command\n[options]\n.SH COMMANDS\n";
   for (const NamedCommand& command : all_commands(app)) write_subcommand(out, command);
-  out << ".SH EXIT STATUS\n0: success. 1: an internal error. 2: an error that the user can fix, "
+  out << ".SH EXIT STATUS\n0: success. 1: an internal error, or diff: something differs. 2: an "
+         "error that the user can fix, "
          "described on standard error. 130, 143: interrupted by a signal; the run was saved.\n";
   return out.str();
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redefines the entry points of libgomp that oneDNN calls, for the program `lockstep` only: a
+// Redefines the entry points of libgomp that oneDNN calls, for programs that call run_command(): a
 // program's definitions precede a library's. Under a ThreadLimit, as in a step, oneDNN's parallel
 // regions then run on the calling thread's Team, so a replica has one set of threads, and other
 // replicas' work does not delay its shares. Without a ThreadLimit the calls go to libgomp. The
 // library works without this file, with the same bits.
+#include "tools/openmp.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 
 #include "runtime/threads/team.h"
 #include "runtime/threads/thread_limit.h"
+
+bool lockstep::shares_libgomp_threads() { return true; }
 
 namespace {
 

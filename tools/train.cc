@@ -4,11 +4,13 @@
 #include <filesystem>
 
 #include "app/task_kind.h"
+#include "app/train/trace_place.h"
 #include "app/train/train.h"
 #include "lockstep/processes.h"
 #include "runtime/dist/interruption.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
+#include "tools/trace_options.h"
 
 namespace lockstep {
 namespace {
@@ -51,9 +53,12 @@ void add_train(CLI::App& app, Command& chosen) {
           "also print, before the first step, each parameter and whether it will be updated, and "
           "the sizes of gradients before and after packing")
       ->excludes(quiet);
+  add_trace(*command, options->trace);
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
       "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"
+      "          lockstep train configs/lenet_digits.yaml --trace trace.json --trace-steps "
+      "100:105\n"
       "KEY VALUE pairs override the file. Every run has its own folder: OUTPUT_DIR (a\n"
       "detector's: OUTPUT_DIR/train/DATASETS/MODEL.TYPE), then the same with .2, .3, ..\n"
       "Ctrl-C finishes the step and saves. For several processes, start the\n"
@@ -67,8 +72,12 @@ void add_train(CLI::App& app, Command& chosen) {
       end_on_signals_until_steps_begin();
       return over_processes([&](Comm* comm) {
         const int processes = comm ? comm->size() : 1;
+        const bool leads = !comm || comm->rank() == 0;  // only rank 0 writes a trace
+        if (leads) check_trace_file(options->trace);
         const ConfigFiles files = config_files(options->config);
-        return train(*task_of({files, overrides, processes}), *options, comm);
+        const std::unique_ptr<Task> task = task_of({files, overrides, processes});
+        if (leads) check_trace_place(options->trace, files, task->keys());
+        return train(*task, *options, comm);
       });
     };
   });

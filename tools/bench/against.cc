@@ -42,6 +42,8 @@ Recorded recorded_in(const std::string& line, const std::string& place) {
   const std::string refusal = place + ": is no line of `lockstep bench train-step --json`";
   const auto json = nlohmann::json::parse(line, nullptr, false);
   check(json.is_object(), refusal);
+  check(!json.contains("config"), place,
+        ": times the steps of a CONFIG.yaml; --against repeats steps of --model only");
   try {
     Recorded recorded{{}, field<double>(json, "seconds")};
     recorded.step.model = field<std::string>(json, "model");

@@ -13,7 +13,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       "          lockstep bench conv --shape 16x512x7x7,512,3");
   for (auto add : {add_bench_train_step, add_bench_conv, add_bench_all_reduce, add_bench_resident,
                    add_bench_embedding, add_bench_detection_operators, add_bench_build_graph,
-                   add_bench_plan_growth})
+                   add_bench_plan_growth, add_bench_trace_cost})
     add(*bench, chosen);
 }
 

@@ -14,5 +14,6 @@ void add_bench_embedding(CLI::App& bench, Command& chosen);
 void add_bench_detection_operators(CLI::App& bench, Command& chosen);
 void add_bench_build_graph(CLI::App& bench, Command& chosen);
 void add_bench_plan_growth(CLI::App& bench, Command& chosen);
+void add_bench_trace_cost(CLI::App& bench, Command& chosen);
 
 }  // namespace lockstep

@@ -199,7 +199,7 @@ MeasuredConv measure(const ConvImplementation& implementation, const ConvCase& o
   const auto middle = seconds.begin() + bench.runs / 2;
   std::ranges::nth_element(seconds, middle);
   measured.seconds = *middle;
-  measured.operations = operations_of(plan, *step);
+  measured.operations = step->flops.products;
   measured.algorithm = step->kernel->describe();
   measured.error = error_of(of, operands, executor->fetches()[0].as<float>());
   return measured;

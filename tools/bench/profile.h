@@ -22,5 +22,10 @@ struct Profile {
 // Prints a line for each kind of kernel, most time first. With rates also prints bytes and
 // operations per second, and the percentage of the best rate.
 void print_profile(const Plan& plan, const Profile& profile);
+// Prints a line for each phase of a training step: forward, backward, update.
+void print_phases(const Plan& plan, const Profile& profile);
+// Prints the values that fill the largest arena when it is fullest, by the operators that make
+// them.
+void print_fullest(const Plan& plan);
 
 }  // namespace lockstep

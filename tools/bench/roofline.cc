@@ -57,27 +57,6 @@ double fastest_seconds(const char* type, const std::vector<Literal>& operands, D
   return fastest;
 }
 
-double elements_of(const Plan& plan, int slot) {
-  return static_cast<double>(plan.slots[slot].desc.count());
-}
-const Dims& dims_of(const Plan& plan, int slot) { return plan.slots[slot].desc.dims; }
-
-// Products for each element of the images on the filter's first side.
-double taps_of(const Plan& plan, int filter) {
-  return elements_of(plan, filter) / static_cast<double>(dims_of(plan, filter)[0]);
-}
-
-// x is [steps, batch, ..] or [batch, steps, ..], with weights of each direction. A gradient has a
-// product for each operand of a forward product. The first layer of a network needs none for x.
-double operations_of_recurrence(const Plan& plan, const PlanStep& step) {
-  const Dims& x = dims_of(plan, step.in[0]);
-  const double rows = 2 * static_cast<double>(x[0] * x[1]);
-  const double of_x = rows * elements_of(plan, step.in[1]),
-               of_h = rows * elements_of(plan, step.in[2]);
-  if (!step.type.ends_with("Grad")) return of_x + of_h;
-  return (step.out[0] >= 0 ? 2 : 1) * of_x + 2 * of_h;
-}
-
 }  // namespace
 
 RateSizes rate_sizes(DeviceKind kind) {
@@ -98,26 +77,8 @@ MachineRates measure_rates(const Device& device, DType dtype, const RateSizes& s
           swept / seconds("Relu", {row}, DType::float32)};
 }
 
-double operations_of(const Plan& plan, const PlanStep& step) {
-  const std::vector<int>&in = step.in, &out = step.out;
-  const std::string& type = step.type;
-  if (type == "Conv" || type == "FusedConv")
-    return 2 * elements_of(plan, out[0]) * taps_of(plan, in[1]);
-  if (type == "ConvGradX" || type == "FusedConvGradX" || type == "ConvTranspose")
-    return 2 * elements_of(plan, in[0]) * taps_of(plan, in[1]);
-  if (type == "ConvGradW") return 2 * elements_of(plan, in[1]) * taps_of(plan, out[0]);
-  if (type == "MatMul")
-    return 2 * elements_of(plan, out[0]) * static_cast<double>(dims_of(plan, in[0]).back());
-  if (type == "Gemm")  // [M, K] and [K, N], or transposes of these
-    return 2 * std::sqrt(elements_of(plan, in[0]) * elements_of(plan, in[1]) *
-                         elements_of(plan, out[0]));
-  for (const char* cell : {"RNN", "GRU", "LSTM"})
-    if (type.starts_with(cell)) return operations_of_recurrence(plan, step);
-  return 0;
-}
-
 double least_seconds(const Plan& plan, const PlanStep& step, const MachineRates& rates) {
-  return std::max(operations_of(plan, step) / rates.operations,
+  return std::max(step.flops.products / rates.operations,
                   static_cast<double>(bytes_of_tensors(plan, step)) / rates.bytes);
 }
 

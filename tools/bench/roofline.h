@@ -26,12 +26,8 @@ RateSizes rate_sizes(DeviceKind kind);
 MachineRates measure_rates(const Device& device, DType dtype, const RateSizes& sizes,
                            const std::vector<KernelTable>& kernels, CompileOptions options);
 
-// Multiplications and additions of convolutions, products and recurrent layers by their definition;
-// Winograd's method does fewer. 0 for all other operators: their bytes take longer.
-double operations_of(const Plan& plan, const PlanStep& step);
-
-// Seconds for operations or for bytes, whichever take longer. Reordering within a kernel does not
-// count.
+// Seconds for the products of a step or for its bytes, whichever take longer. For other operations
+// the bytes take longer; reordering within a kernel does not count.
 double least_seconds(const Plan& plan, const PlanStep& step, const MachineRates& rates);
 
 }  // namespace lockstep

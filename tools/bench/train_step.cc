@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/train_step.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iomanip>
@@ -13,7 +11,11 @@
 #include <optional>
 
 #include "app/format.h"
+#include "app/inspect/json_lines.h"
+#include "app/machine.h"
+#include "app/trace/steps_trace.h"
 #include "builders/step/precision.h"
+#include "graph/limits.h"
 #include "graph/passes/bind.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/operators.h"
@@ -30,6 +32,8 @@
 #include "tools/bench/options.h"
 #include "tools/bench/profile.h"
 #include "tools/bench/random_rows.h"
+#include "tools/bench/train_config.h"
+#include "tools/trace_options.h"
 
 namespace lockstep {
 namespace {
@@ -68,12 +72,6 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
   return values;
 }
 
-std::size_t most_memory_of_process() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
-
 }  // namespace
 
 TrainStepTimes time_train_step(const TrainStepBench& options) {
@@ -86,6 +84,7 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
                                 {.replicas = static_cast<int>(devices.size()),
                                  .scope = std::string(devices[0].info().text),
                                  .precision = parse_precision(options.precision)});
+  const std::size_t before = resident_memory();
   StateValues resident;
   std::optional<FedBatch> fed;
   if (options.feed == "resident")
@@ -109,6 +108,8 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   Profile profile{.seconds = StepTimes(plan.steps.size(), 0), .runs = options.steps};
   std::vector<double> seconds;
   double host = 0;
+  PrintedTrace trace(options.trace, session, {1, options.steps},
+                     options.as_json ? std::cerr : std::cout);
   for (int step = 2; step < options.steps + 2; ++step) {
     RunOptions run = session.run_options(static_cast<uint64_t>(step));
     if (options.profile) run.times = &profile.seconds;
@@ -117,9 +118,11 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
       run.fed_ahead = step > 2;
       run.meanwhile = [&] { session.step().feed_ahead(feeds.tensors()); };
     }
-    const auto start = std::chrono::steady_clock::now();
-    session.run_step(feeds, run);
-    seconds.push_back(seconds_since(start));
+    trace.around(step - 1, static_cast<double>(options.batch), [&] {
+      const auto start = std::chrono::steady_clock::now();
+      session.run_step(feeds, run);
+      seconds.push_back(seconds_since(start));
+    });
   }
   profile.wall = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::sort(seconds.begin(), seconds.end());
@@ -127,7 +130,12 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   result.median = seconds[seconds.size() / 2];
   result.fastest = seconds.front();
   result.host = host / options.steps;
-  result.most_bytes = most_memory_of_process();
+  result.most_bytes = peak_memory();
+  result.grown_bytes = result.most_bytes - std::min(before, result.most_bytes);
+  result.predicted = planned_memory(plan);
+  for (const auto& [name, value] : resident) result.predicted.loader += value.bytes().size();
+  if (fed)
+    for (const Tensor& feed : feeds.tensors()) result.predicted.loader += feed.desc.bytes();
   if (options.profile) {
     if (plan.workers.size() == 1)
       profile.rates =
@@ -159,7 +167,9 @@ int bench_train_step(const TrainStepBench& options) {
                                 {"host_seconds", times.host},
                                 {"fastest", times.fastest},
                                 {"first_step_seconds", times.first},
-                                {"most_bytes", times.most_bytes}}
+                                {"most_bytes", times.most_bytes},
+                                {"grown_bytes", times.grown_bytes},
+                                {"predicted", json_of(times.predicted)}}
                      .dump()
               << "\n";
     return 0;
@@ -173,7 +183,9 @@ int bench_train_step(const TrainStepBench& options) {
             << options.steps << "), " << std::setprecision(1)
             << static_cast<double>(options.batch) / times.median << " examples/s\n"
             << "first step after " << std::setprecision(3) << times.first << " s, at most "
-            << times.most_bytes / (1 << 20) << " MiB in memory\n";
+            << times.most_bytes / (1 << 20) << " MiB in memory\n"
+            << "memory grew by " << text_of_bytes(times.grown_bytes) << ", predicted "
+            << text_of(times.predicted) << "\n";
   if (times.host > 0)
     std::cout << "host time of a step: " << std::setprecision(3) << times.host * 1e3 << " ms, "
               << std::setprecision(2) << 100 * times.host / times.median << " %\n";
@@ -184,7 +196,7 @@ int bench_train_step(const TrainStepBench& options) {
 
 void add_bench_train_step(CLI::App& bench, Command& chosen) {
   auto options = std::make_shared<TrainStepBench>();
-  auto recorded = std::make_shared<std::string>();
+  auto recorded = std::make_shared<std::string>(), configured = std::make_shared<std::string>();
   CLI::App* command = bench.add_subcommand("train-step", "the time of a training step");
   command->add_option("--model", options->model, "a classifier's name, or lstm")
       ->capture_default_str();
@@ -208,21 +220,48 @@ void add_bench_train_step(CLI::App& bench, Command& chosen) {
                    "(during the previous step) or in_turn (when the step begins)")
       ->capture_default_str()
       ->check(CLI::IsMember(kFeeds));
-  command->add_flag("--profile", options->profile,
-                    "print the time by operator; for one device also its rates");
+  CLI::Option* profile = command->add_flag(
+      "--profile", options->profile, "print the time by operator; for one device also its rates");
+  const TraceFlags trace = add_trace(*command, options->trace);
+  trace.file->excludes(profile);
   add_json(*command, options->as_json);
+  CLI::Option* config = command->add_option(
+      "config", *configured,
+      "CONFIG.yaml, and KEY VALUE pairs: the steps of this configuration on its "
+      "own data, with its devices and threads; first and later steps, memory");
+  command->allow_extras();
   CLI::Option* against = command->add_option(
       "--against", *recorded,
       "repeat the steps of this file, a line of --json for each; fails if a step has "
       "become slower by more than a tenth");
-  for (CLI::Option* option : command->get_options())
+  for (CLI::Option* option : command->get_options()) {
     if (option != against && option != steps && option != command->get_help_ptr())
       against->excludes(option);
+    if (option != config && option != steps && option != command->get_help_ptr() &&
+        option != profile && option != trace.file && option != trace.steps &&
+        option->get_name() != "--json")
+      config->excludes(option);
+  }
   command->footer(
       "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
+      "          lockstep bench train-step configs/detection/scenes_faster_rcnn_fpn.yaml "
+      "--profile\n"
+      "          lockstep bench train-step --model resnet18 --devices 'cpu*2' --trace trace.json\n"
       "          lockstep bench train-step --against before.json");
   command->callback([=, &chosen] {
+    const std::vector<std::string> words = command->remaining();
+    if (!words.empty()) {
+      const std::string& first = words.front();
+      check(!first.starts_with("-"), "unknown option '", first,
+            "'; lockstep bench train-step --help lists the options");
+      check(!configured->empty(), "train-step: unknown word '", first,
+            "'; KEY VALUE pairs follow a CONFIG.yaml");
+    }
     chosen = [=] {
+      check_trace_file(options->trace);
+      if (!configured->empty())
+        return bench_train_config({*configured, words, options->steps, options->profile,
+                                   options->as_json, options->trace});
       return recorded->empty() ? bench_train_step(*options) : bench_against(*recorded, *options);
     };
   });

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "app/trace/request.h"
+#include "runtime/plan/planned_memory.h"
+
 namespace lockstep {
 
 struct TrainStepBench {
@@ -21,6 +24,7 @@ struct TrainStepBench {
   std::string feed = "resident";  // or ahead, in_turn: see --feed
   bool profile = false;
   bool as_json = false;
+  TraceRequest trace;  // of the timed steps
 };
 
 inline const std::vector<std::string> kFeeds{"resident", "ahead", "in_turn"};
@@ -30,6 +34,9 @@ struct TrainStepTimes {
   double median = 0, fastest = 0, host = 0;
   double first = 0;            // from the start of the benchmark to the end of the first step
   std::size_t most_bytes = 0;  // peak memory of the process
+  // The growth of the process's peak over its size before planning, and its prediction.
+  std::size_t grown_bytes = 0;
+  PlannedMemory predicted = {};
 };
 // Prints the profile if the options ask for it.
 TrainStepTimes time_train_step(const TrainStepBench& options);
