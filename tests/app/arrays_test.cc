@@ -126,6 +126,18 @@ TEST(Metrics, MeasureErrors) {
   EXPECT_DOUBLE_EQ(metric("{perplexity: [s, l]}", scores, labels), 2);
 }
 
+TEST(Metrics, ReadTargetsOfAnyNumbers) {
+  const auto targets = [](auto... numbers) {
+    return std::vector<Literal>{
+        Literal::of<decltype(numbers)>(std::vector<decltype(numbers)>(4, numbers), {4})...};
+  };
+  for (const Literal& two :
+       targets(2.0F, 2.0, Half(2.0F), BFloat16(2.0F), int64_t{2}, int32_t{2}, int16_t{2}, int8_t{2},
+               uint64_t{2}, uint32_t{2}, uint16_t{2}, uint8_t{2}))
+    EXPECT_DOUBLE_EQ(metric("{mean_error: [o, t]}", values<float>({1, 2, 2, 2}, {4}), two), 0.25)
+        << two.type();
+}
+
 // The sums of two parts, added, give the metric of the whole, also if a part has fewer classes.
 TEST(Metrics, AddUp) {
   const Metric iou = parse_metrics("{iou: [s, l]}").at(0);

@@ -47,7 +47,7 @@ class DetectionReportTest : public ::testing::Test {
     return html_of(tested_);
   }
   ShownMistake shown(const CocoMistake& mistake) {
-    return shown_mistake(mistake, truth_, found_,
+    return shown_mistake(mistake, truth_, {found_},
                          scenes_.picture(static_cast<std::size_t>(mistake.image)));
   }
 
@@ -59,14 +59,18 @@ class DetectionReportTest : public ::testing::Test {
 
 TEST_F(DetectionReportTest, SaysThatAllIsFound) {
   for (std::size_t image = 0; image < 3; ++image)
-    tested_.scenes.push_back(shown_scene(truth_, image, found_, scenes_.picture(image)));
+    tested_.scenes.push_back(shown_scene(truth_, image, {found_}, scenes_.picture(image)));
   const std::string text = page();
-  expect_all(text, {"After iteration 1,200, on 8 held-out pictures", "<b>1.000</b><span>AP</span>",
-                    "AP at overlap 0.5<", "AP, small objects", "AR of 100 detections",
-                    ">Precision<", "\noverlap 0.5 1\n0.75 1\n0.9 1<", "<th>disc</th>",
-                    "objects</span>", "detections</span>", "000002.jpg"});
+  expect_all(
+      text, {"After iteration 1,200, on 8 held-out pictures", "<h2>Average precision</h2>",
+             "<b>1.000</b><span>AP</span>", "AP at overlap 0.5<", "AP, small objects",
+             "AR of 100 detections", ">Precision<", "\noverlap 0.5 1\n0.75 1\n0.9 1<",
+             "<th>disc</th>", "<td>AP</td><td>AP50</td><td>AP75</td><td>AR100</td><td>objects</td>",
+             "objects</span>", "detections</span>", "000002.jpg"});
   EXPECT_EQ(occurrences(text, "<img "), 6) << "truth beside detections, no mistakes";
   EXPECT_EQ(text.find("Largest mistakes"), std::string::npos);
+  for (const char* of_others : {"mask", "keypoint", "Hidden"})
+    EXPECT_EQ(text.find(of_others), std::string::npos) << of_others;
   for (const char* from_elsewhere : {" src=\"http", "<link", "url("})
     EXPECT_EQ(text.find(from_elsewhere), std::string::npos) << from_elsewhere;
 }
@@ -123,14 +127,14 @@ TEST_F(DetectionReportTest, ShowsTheBestDetectionsOfAScene) {
   for (int i = 0; i < 20; ++i)
     found_.push_back({i % 2, 1, {10.0 * i, 5, 20, 20}, 0.05 * (1 + (7 * i) % 20)});
   ShownScene scene =
-      shown_scene(truth_, 1, found_, Image{scenes_.picture(1)}, {.least_score = 0.4, .most = 3});
+      shown_scene(truth_, 1, {found_}, Image{scenes_.picture(1)}, {.least_score = 0.4, .most = 3});
   EXPECT_EQ(scene.truth.size(), truth_.objects_of(1).size());
   std::vector<std::string> labels;
   for (const DrawnBox& box : scene.found) labels.push_back(box.label);
   EXPECT_EQ(labels,
             (std::vector<std::string>{tested_.classes[1] + " 0.80", tested_.classes[1] + " 0.90",
                                       tested_.classes[1] + " 1.00"}));
-  scene = shown_scene(truth_, 1, found_, scenes_.picture(1), {.classes = false, .side = 50});
+  scene = shown_scene(truth_, 1, {found_}, scenes_.picture(1), {.classes = false, .side = 50});
   EXPECT_EQ(scene.found.back().label, "1.00");
   EXPECT_LE(scene.image.width, 50);
 }
@@ -148,6 +152,9 @@ TEST(PrecisionChart, IsTheMeanOverClassesWithObjects) {
   ASSERT_EQ(chart.series[1].points.size(), CocoScores::kRecalls);
   EXPECT_EQ(chart.series[1].points[50], std::pair(0.5, 0.75));
   EXPECT_EQ(chart.series[1].points[51].second, 0.5);
+  EXPECT_EQ(chart.series[0].name, "overlap 0.5");
+  EXPECT_EQ(precision_chart(scores, "Precision of keypoints", "similarity").series[0].name,
+            "similarity 0.5");
 }
 
 TEST(ProposalReport, ShowsRecallBySize) {

@@ -6,29 +6,11 @@
 #include <set>
 
 #include "app/draw/boxes.h"
-#include "app/draw/colours.h"
+#include "tests/app/pixels.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
 namespace {
-
-Image plain_image(int64_t height, int64_t width, uint8_t level = 128) {
-  return {height, width, std::vector<uint8_t>(static_cast<std::size_t>(3 * height * width), level)};
-}
-
-std::array<uint8_t, 3> pixel(const Image& image, int64_t y, int64_t x) {
-  const uint8_t* at = &image.rgb[static_cast<std::size_t>(3 * (y * image.width + x))];
-  return {at[0], at[1], at[2]};
-}
-
-// The distance of a pixel from the colour of a class.
-double distance(const std::array<uint8_t, 3>& pixel, std::size_t label) {
-  const Colour colour = class_colour(label);
-  return std::abs(pixel[0] / 255.0 - colour.red) + std::abs(pixel[1] / 255.0 - colour.green) +
-         std::abs(pixel[2] / 255.0 - colour.blue);
-}
-
-std::array<uint8_t, 3> grey(uint8_t level) { return {level, level, level}; }
 
 TEST(DrawnBoxes, LieWhereTheyAre) {
   const DrawnBox box{{20, 40, 100, 90}, "", 2};

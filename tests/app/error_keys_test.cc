@@ -98,13 +98,13 @@ TEST_F(ErrorKeysTest, OfTheSolver) {
 
 TEST_F(ErrorKeysTest, OfALanguageModel) {
   config("DEVICES: cpu*2\nTHREADS: 1\nMODEL: {TYPE: char_lstm}\n");
-  expect_keys(model_text, {{{"TRAIN.BATCH_SIZE", "1"}, {"TRAIN.BATCH_SIZE"}},
-                           {{"TRAIN.BATCH_SIZE", "3", "TRAIN.MICRO_BATCHES", "2"},
-                            {"TRAIN.BATCH_SIZE", "TRAIN.MICRO_BATCHES"}},
-                           {{"ALL_REDUCE", "mean:xring", "TRAIN.BATCH_SIZE", "15"},
-                            {"ALL_REDUCE", "TRAIN.BATCH_SIZE"}},
-                           {{"THREADS", "1024", "DEVICES", "cpu*8"}, {"THREADS", "DEVICES"}},
-                           {{"DATA.FILES", "[]"}, {"DATA.FILES"}}});
+  const std::string batch = "TRAIN.BATCH_SIZE", devices = "DEVICES";
+  expect_keys(model_text,
+              {{{batch, "1"}, {batch, devices}},
+               {{batch, "3", "TRAIN.MICRO_BATCHES", "2"}, {batch, devices, "TRAIN.MICRO_BATCHES"}},
+               {{"ALL_REDUCE", "mean:xring", batch, "15"}, {"ALL_REDUCE", batch, devices}},
+               {{"THREADS", "1024", "DEVICES", "cpu*8"}, {"THREADS", "DEVICES"}},
+               {{"DATA.FILES", "[]"}, {"DATA.FILES"}}});
 }
 
 TEST_F(ErrorKeysTest, OfControl) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SOLVER.LR_POLICY plateau against torch.optim.lr_scheduler.ReduceLROnPlateau of PyTorch 1.13 with
-// mode="max".
+// mode="max". tests/python/check_plateau.py compares both modes with the installed PyTorch.
 #include "app/train/plateau.h"
 
 #include <gtest/gtest.h>
@@ -83,6 +83,52 @@ TEST(Plateau, FallsWhenPyTorchsDoes) {
       EXPECT_EQ(learning_rate(schedule, iterations - 1), before) << "the past has its rates";
     }
   }
+}
+
+// The score of a small loss hardly rises while the loss halves.
+TEST(Plateau, ComparesTheMeasuredValue) {
+  for (const bool larger_is_better : {false, true}) {
+    LrSchedule schedule = schedule_by({.factor = 0.5, .patience = 0});
+    Plateau plateau(schedule, nullptr);
+    HeldOutTest test = scored(0.5);
+    test.larger_is_better = larger_is_better;
+    int64_t iterations = 0;
+    for (const double value : {1e-4, 5e-5, 4.9999e-5, 5e-5, 2e-5, 3e-5}) {
+      test.measured = larger_is_better ? 1 / value : value;
+      plateau.tested(test, ++iterations);
+    }
+    EXPECT_EQ(schedule.drops, (std::vector<int64_t>{3, 4, 6}));
+  }
+}
+
+TEST(Plateau, CountsATestOnce) {
+  LrSchedule schedule = schedule_by({.factor = 0.5, .patience = 0});
+  Plateau plateau(schedule, nullptr);
+  plateau.tested(scored(0.5), 10);
+  for (int i = 0; i < 3; ++i) plateau.tested(scored(0.5), 20);
+  EXPECT_EQ(schedule.drops, std::vector<int64_t>{20});
+}
+
+TEST(Plateau, KnowsTheTestThatItsCheckpointLacks) {
+  LrSchedule first = schedule_by({}), second = schedule_by({});
+  Plateau before(first, nullptr), after(second, nullptr);
+  before.tested(scored(0.5), 10);
+  EXPECT_FALSE(after.lacks(20)) << "it has not gone on from a checkpoint";
+  after.go_on_from(before.noted({}), "c");
+  EXPECT_FALSE(after.lacks(10));
+  EXPECT_TRUE(after.lacks(20));
+}
+
+// The drops are the rate's history; the best of another score is not comparable.
+TEST(Plateau, ForgetsResultsButNotDrops) {
+  LrSchedule schedule = schedule_by({.factor = 0.5, .patience = 0});
+  Plateau plateau(schedule, nullptr);
+  for (int64_t at : {10, 20}) plateau.tested(scored(0.9), at);
+  plateau.forget_results();
+  plateau.tested(scored(0.1), 30);
+  EXPECT_EQ(schedule.drops, std::vector<int64_t>{20});
+  plateau.tested(scored(0.1), 40);
+  EXPECT_EQ(schedule.drops, (std::vector<int64_t>{20, 40}));
 }
 
 TEST(Plateau, ContinuesFromItsTextAtAnyTest) {

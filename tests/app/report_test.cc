@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "app/format.h"
+#include "app/html.h"
 #include "app/report/chart.h"
 #include "app/report/classes.h"
-#include "app/report/html.h"
 #include "app/train/flops.h"
 #include "graph/printable.h"
 #include "lockstep/data_parallel.h"
@@ -41,11 +41,13 @@ constexpr const char* kRefresh = "http-equiv=\"refresh\"";
 TEST_F(ReportTest, SaysWhatTheRunDid) {
   ASSERT_EQ(train("run", {"TEST.ITERS", "20"}).exit_code, 0);
   const std::string page = report("run");
-  expect_parts(page, {"mlp on digits", "Finished 20", "<b>60</b><span>of 60 iterations",
-                      "held-out loss", "training time", "best, at iteration ", "FLOPs per picture",
-                      "</i>held out", "data:image/png;base64,", "Most frequent confusions",
-                      "classified as", escaped(shell_word(run_path())) + " train", "oneDNN",
-                      " cores, ", "prefers-color-scheme: dark", "name=\"viewport\""});
+  expect_parts(page,
+               {"mlp on digits", "Finished 20", "<b>60</b><span>of 60 iterations", "held-out loss",
+                "training time", "best, at iteration ", "FLOPs per picture", "</i>held out",
+                "data:image/png;base64,", "Most frequent confusions", "classified as",
+                escaped(shell_word(run_path())) + " train", "oneDNN", " cores, ",
+                "prefers-color-scheme: dark", "name=\"viewport\"", "<h2>Plan</h2>", "A step takes ",
+                escaped(shell_word(folder / "run/config.yaml") + " --format html -o ")});
   // 784 x 32 + 32 x 16 + 16 x 10 products; the parameters include biases as well.
   expect_parts(page, {"<b>51,520</b>", "<b>25,818</b>"});
   // The loss is shown at 12 points, three of them with a held-out result as well.

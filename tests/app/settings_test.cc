@@ -10,11 +10,13 @@
 #include "app/classification/network.h"
 #include "app/config/read.h"
 #include "app/control/control_config.h"
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "app/model_source.h"
 #include "app/text/config.h"
+#include "lockstep/loader.h"
 #include "lockstep/operators.h"
 #include "lockstep/session.h"
+#include "runtime/plan/planned_memory.h"
 #include "runtime/state/session_members.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
@@ -271,7 +273,11 @@ TEST_F(SettingsTest, ThePlanOfAConfigurationIsTheOneThatTrains) {
     feeds.set(Role::rate, 0.1F);
     if (feeds.has(Role::correction)) feeds.set(Role::correction, 1);
     const Outcome planned = run_lockstep(together({"plan", path}, keys));
-    EXPECT_EQ(planned.out, text_of(plan_of(session.step(), feeds.tensors()))) << planned.err;
+    const Plan& plan = plan_of(session.step(), feeds.tensors());
+    PlannedMemory memory = planned_memory(plan);
+    for (const Tensor& feed : feeds.tensors()) memory.loader += Loader::kAhead * feed.desc.bytes();
+    EXPECT_EQ(planned.out, text_of(plan) + "predicted memory " + text_of(memory) + "\n")
+        << planned.err;
   }
   const auto planned = [&](const Words& words) {
     return run_lockstep(together({"plan", path}, words)).out;

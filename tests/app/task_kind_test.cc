@@ -20,8 +20,8 @@ TEST(TaskKinds, AnswerEveryCommand) {
     EXPECT_FALSE(kind.network.empty());
     EXPECT_FALSE(kind.types.empty());
     EXPECT_TRUE(kind.page.starts_with("# Keys ")) << kind.page;
-    EXPECT_TRUE(kind.keys && kind.yaml && kind.task && kind.step && kind.scorer && kind.infer &&
-                kind.describe);
+    EXPECT_TRUE(kind.keys && kind.yaml && kind.entries && kind.task && kind.step && kind.scorer &&
+                kind.infer && kind.describe);
     EXPECT_FALSE(kind.keys().keys.empty());
   }
 }

@@ -5,12 +5,15 @@ A network is a function that returns a Task. `forward` computes the network's ou
 reads from the exported file; `loss` computes PyTorch's loss of a minibatch.
 """
 import dataclasses
+import pathlib
 from typing import Callable
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import gpt2
 
 
 @dataclasses.dataclass
@@ -31,6 +34,9 @@ class Task:
     whole: bool = False
     rate: float = 0.05
     seeds: int = 1  # runs whose mean is compared, of a network that draws random numbers
+    adam: bool = False
+    sources: dict = dataclasses.field(default_factory=dict)  # the array of an input, if it has another name
+    stored: pathlib.Path = None  # a file without weights, instead of an export
 
 
 def regression():
@@ -67,7 +73,7 @@ def tagger():
     def data(count):
         lengths = draws.integers(3, 12, count)
         words = [draws.integers(0, 12, n) for n in lengths]
-        tags = [(np.cumsum(w) + w) % 5 for w in words]
+        tags = [(w + (np.insert(w[:-1], 0, 0) > 5)) % 5 for w in words]  # the word before counts, too
         return {"words": np.concatenate(words), "tags": np.concatenate(tags)}, lengths
 
     train, of_train = data(160)
@@ -77,7 +83,8 @@ def tagger():
                 "MODEL: {LOSS: {cross_entropy: [scores, tags]}}\n"
                 "DATA: {BUCKETS: [6, 12], PADDING: {tags: -100}}\n"
                 "TEST: {METRICS: {accuracy: [scores, tags], perplexity: [scores, tags]}}\n",
-                train, test, lengths={"train": of_train, "test": of_test}, padding={"tags": -100})
+                train, test, lengths={"train": of_train, "test": of_test}, padding={"tags": -100},
+                steps=60, rate=0.02, adam=True)
 
 
 class SmallUNet(nn.Module):
@@ -170,12 +177,13 @@ def graphs():
         nodes = draws.normal(size=(count, 9, 4)).astype(np.float32)
         edges = draws.integers(0, 9, (count, 2, 14))
         sums = np.stack([n[e[0]].sum(0) for n, e in zip(nodes, edges)])
-        return {"nodes": nodes, "edges": edges, "y": (0.2 * sums[:, :1]).astype(np.float32)}
+        y = 0.2 * sums[:, :1] + 0.2 * draws.normal(size=(count, 1))
+        return {"nodes": nodes, "edges": edges, "y": y.astype(np.float32)}
 
     return Task(GraphNetwork(), ["nodes", "edges"], ["out"],
                 lambda out, batch: F.huber_loss(out[0], batch["y"], delta=0.5),
                 "MODEL: {LOSS: {huber: {of: out, to: y, delta: 0.5}}}\nDATA: {WHOLE: true}\n",
-                data(60), data(20), batch=1, steps=120, replicas=(1,), whole=True, rate=0.02)
+                data(60), data(20), batch=1, steps=120, replicas=(1,), whole=True, rate=0.01)
 
 
 class Multi(nn.Module):
@@ -240,7 +248,7 @@ def set_prediction():
         return {"image": inside.sum(1, keepdims=True).astype(np.float32), "targets": targets}
 
     return Task(SetPredictor(), ["image", "targets"], ["loss", "found"], lambda out, batch: out[0],
-                "MODEL: {LOSS: loss}\n", data(96), data(32))
+                "MODEL: {LOSS: loss}\n", data(96), data(32), steps=60, rate=0.005, adam=True)
 
 
 class SmallVae(nn.Module):
@@ -270,4 +278,14 @@ def variational():
                 "MODEL: {LOSS: loss}\n", data(320), data(160), batch=32, steps=400, rate=0.005, seeds=5)
 
 
-TASKS = [regression, tagger, segmentation, language, graphs, several_losses, set_prediction, variational]
+def gpt2_of_transformers():
+    """GPT-2 of Hugging Face's transformers, from a file of PyTorch's newer exporter."""
+    draws = np.random.default_rng(10)
+    return Task(gpt2.Gpt2(), ["input_ids", "labels"], ["loss", "logits"], lambda out, batch: out[0],
+                "MODEL: {LOSS: loss}\nDATA: {SOURCES: {input_ids: tokens, labels: tokens}}\n",
+                gpt2.rows_of_tokens(draws, 320), gpt2.rows_of_tokens(draws, 64), steps=60, rate=0.003,
+                adam=True, sources={"input_ids": "tokens", "labels": "tokens"}, stored=gpt2.FILE)
+
+
+TASKS = [regression, tagger, segmentation, language, graphs, several_losses, set_prediction, variational,
+         gpt2_of_transformers]

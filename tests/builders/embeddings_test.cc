@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "graph/print.h"
+#include "graph/summary.h"
 #include "graph/verify.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"

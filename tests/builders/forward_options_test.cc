@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "graph/print.h"
+#include "graph/summary.h"
 #include "graph/verify.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/layers.h"

@@ -74,9 +74,9 @@ TEST_F(ImportedBatchNorms, PatternsNameTheNodeTheScaleOrTheRunningMean) {
     expect_error([&] { fixed({pattern}); }, "matches no batch norm", "the file has 2 batch norms");
   const InitializerChoices choices =
       choose_initializers(*file, "loss", {.batch_norms = {"*first"}});
-  EXPECT_EQ(choices.find("first.running_var")->why, Why::moving_statistic);
-  EXPECT_EQ(choices.find("second.running_var")->why, Why::statistic);
-  EXPECT_EQ(choices.find("second.weight")->why, Why::usual);
+  EXPECT_EQ(choices.find("first.running_var")->why, InitializerReason::moving_statistic);
+  EXPECT_EQ(choices.find("second.running_var")->why, InitializerReason::statistic);
+  EXPECT_EQ(choices.find("second.weight")->why, InitializerReason::usual);
 }
 
 TEST_F(ImportedBatchNorms, TrainingModeNeedsNoPattern) {

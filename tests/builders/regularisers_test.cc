@@ -177,5 +177,30 @@ TEST_F(Lookalike, IsLeftAlone) {
   EXPECT_EQ(recognised(), 1u);
 }
 
+// A Dropout is idle if it has a ratio, but no training_mode or a false one.
+TEST(IdleDropouts, AreCounted) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {"N", 3}});
+  const Value on = graph.constant("on", Literal::scalar(true));
+  const Value off = graph.constant("off", Literal::scalar(false));
+  const Value none_dropped = graph.constant("zero", Literal::scalar(0.F));
+  const Value share = graph.constant("share", Literal::rounded_scalar(DType::float64, 0.1));
+  const Value asked = graph.input("asked", {DType::boolean, {}});
+  const auto dropout = [&](std::vector<Value> operands) {
+    operands.insert(operands.begin(), x);
+    graph.output(graph.add_value({.type = "Dropout", .inputs = std::move(operands)},
+                                 join("y", graph.node_count())));
+  };
+  dropout({share, on});
+  dropout({none_dropped});
+  dropout({none_dropped, off});
+  dropout({share, asked});
+  EXPECT_EQ(idle_dropouts(graph), 0);
+  dropout({});
+  dropout({share});
+  dropout({share, off});
+  EXPECT_EQ(idle_dropouts(graph), 3);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

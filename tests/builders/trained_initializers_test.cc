@@ -40,13 +40,13 @@ class TrainedInitializers : public ::testing::Test {
   }
   void loss(Value value) { graph.output(reduce_mean(graph, value, {}, false, "loss")); }
 
-  Why why(const std::string& name, const TrainingPatterns& patterns = {}) {
+  InitializerReason why(const std::string& name, const TrainingPatterns& patterns = {}) {
     const InitializerChoices choices = choose_initializers(file, "loss", patterns);
     const InitializerChoice* found = choices.find(name);
-    return found ? found->why : Why::other_type;
+    return found ? found->why : InitializerReason::other_type;
   }
   // The reason for a table that is added to an input.
-  Why why_of_table(const Literal& table) {
+  InitializerReason why_of_table(const Literal& table) {
     file = LoadedModel{TrainingModel(all_ops())};
     const Value x = graph.input("x", {DType::float32, to_shape(table.dims())});
     loss(mul(graph, exp(x), initializer("table", table), "y"));
@@ -65,11 +65,11 @@ TEST_F(TrainedInitializers, ClassWeightsAreConstantAndCannotBeAskedFor) {
   const Value weights = initializer("weights", {1, 2, 3}, {3});
   graph.output(op("SoftmaxCrossEntropyLoss", {scores, labels, op("Identity", {weights}, "same")},
                   "loss", {{"reduction", "mean"}}));
-  EXPECT_EQ(why("weights"), Why::class_weights);
-  EXPECT_EQ(why("w"), Why::usual);
+  EXPECT_EQ(why("weights"), InitializerReason::class_weights);
+  EXPECT_EQ(why("w"), InitializerReason::usual);
   expect_error([&] { why("w", {.trained = {"w*"}}); }, "MODEL.TRAIN, --train", "'weights'",
                "class weights of a loss, which cannot be trained");
-  EXPECT_EQ(why("w", {.trained = {"w"}}), Why::asked);
+  EXPECT_EQ(why("w", {.trained = {"w"}}), InitializerReason::asked);
 }
 
 TEST_F(TrainedInitializers, NormalisersOfAnInputAreConstant) {
@@ -84,8 +84,9 @@ TEST_F(TrainedInitializers, NormalisersOfAnInputAreConstant) {
     x = op("Div", {x, initializer("std", {0.2F, 0.3F, 0.25F}, {1, 3, 1, 1})}, "scaled");
     x = op("Conv", {x, noisy("w", {2, 3, 3, 3})}, "conv");
     loss(mul(graph, x, noisy("gain", {2, 1, 1}), "y"));
-    for (const char* name : {"all", "mean", "std"}) EXPECT_EQ(why(name), Why::normaliser) << name;
-    for (const char* name : {"w", "gain"}) EXPECT_EQ(why(name), Why::usual) << name;
+    for (const char* name : {"all", "mean", "std"})
+      EXPECT_EQ(why(name), InitializerReason::normaliser) << name;
+    for (const char* name : {"w", "gain"}) EXPECT_EQ(why(name), InitializerReason::usual) << name;
   }
 }
 
@@ -94,8 +95,9 @@ TEST_F(TrainedInitializers, OtherArithmeticOnAnInputCannotBeDecided) {
   Value y = mul(graph, x, noisy("gain", {3}), "scaled");
   y = add(graph, y, noisy("shift", {3}), "shifted");
   loss(add(graph, matmul(graph, y, noisy("w", {3, 3}), "product"), noisy("b", {3}), "y"));
-  for (const char* name : {"gain", "shift"}) EXPECT_EQ(why(name), Why::unsure) << name;
-  for (const char* name : {"w", "b"}) EXPECT_EQ(why(name), Why::usual) << name;
+  for (const char* name : {"gain", "shift"})
+    EXPECT_EQ(why(name), InitializerReason::unsure) << name;
+  for (const char* name : {"w", "b"}) EXPECT_EQ(why(name), InitializerReason::usual) << name;
 }
 
 // The affine part of a layer that follows the normalisation is learnt.
@@ -105,8 +107,9 @@ TEST_F(TrainedInitializers, ANormalisationEndsAtALearntScale) {
   y = op("Div", {y, initializer("std", {1, 2, 3}, {3})}, "scaled");
   y = mul(graph, y, noisy("gain", {3}), "gained");
   loss(add(graph, y, noisy("shift", {3}), "y"));
-  for (const char* name : {"mean", "std"}) EXPECT_EQ(why(name), Why::normaliser) << name;
-  for (const char* name : {"gain", "shift"}) EXPECT_EQ(why(name), Why::usual) << name;
+  for (const char* name : {"mean", "std"})
+    EXPECT_EQ(why(name), InitializerReason::normaliser) << name;
+  for (const char* name : {"gain", "shift"}) EXPECT_EQ(why(name), InitializerReason::usual) << name;
 }
 
 TEST_F(TrainedInitializers, TablesAreRecognised) {
@@ -124,41 +127,42 @@ TEST_F(TrainedInitializers, TablesAreRecognised) {
     const double w = angle(row, column, 16);
     return static_cast<float>(column % 2 == 0 ? std::sin(w) : std::cos(w));
   };
-  EXPECT_EQ(why_of_table(filled({1, 50, 16}, sines)), Why::unsure);
+  EXPECT_EQ(why_of_table(filled({1, 50, 16}, sines)), InitializerReason::unsure);
   // The cosines of rotary positions, in a separate table.
   EXPECT_EQ(why_of_table(filled({50, 16},
                                 [&](int64_t row, int64_t column) {
                                   return static_cast<float>(std::cos(angle(row, column, 16)));
                                 })),
-            Why::unsure);
+            InitializerReason::unsure);
   EXPECT_EQ(why_of_table(filled({16}, [](int64_t, int64_t i) { return std::pow(0.7F, i); })),
-            Why::unsure);
+            InitializerReason::unsure);
   EXPECT_EQ(why_of_table(filled({16}, [](int64_t, int64_t i) { return static_cast<float>(i); })),
-            Why::unsure);
+            InitializerReason::unsure);
   const auto mask = [](float off) {
     return [off](int64_t row, int64_t column) { return column > row % 8 ? off : 0; };
   };
-  EXPECT_EQ(why_of_table(filled({1, 1, 8, 8}, mask(-1e9F))), Why::mask);
-  EXPECT_EQ(why_of_table(filled({2, 8, 8}, mask(1))), Why::mask);
+  EXPECT_EQ(why_of_table(filled({1, 1, 8, 8}, mask(-1e9F))), InitializerReason::mask);
+  EXPECT_EQ(why_of_table(filled({2, 8, 8}, mask(1))), InitializerReason::mask);
   EXPECT_EQ(why_of_table(filled({8, 8}, mask(-std::numeric_limits<float>::infinity()))),
-            Why::infinite);
+            InitializerReason::infinite);
   EXPECT_EQ(
       why_of_table(filled({4, 8}, [](int64_t row, int64_t i) { return row == i ? -100.F : 0.F; })),
-      Why::mask);
+      InitializerReason::mask);
 }
 
 TEST_F(TrainedInitializers, InitialWeightsAreNoTables) {
   for (const Dims& dims : {Dims{64, 32}, {64}, {8, 8}, {3, 3}, {1, 1, 3, 3}, {1}, {}}) {
     const auto count = static_cast<std::size_t>(element_count(dims));
-    EXPECT_EQ(why_of_table(Literal::of<float>(noise(element_count(dims)), dims)), Why::usual);
+    EXPECT_EQ(why_of_table(Literal::of<float>(noise(element_count(dims)), dims)),
+              InitializerReason::usual);
     for (const float number : {0.F, 1.F, 1e-6F, -100.F})
       EXPECT_EQ(why_of_table(Literal::of<float>(std::vector<float>(count, number), dims)),
-                Why::usual)
+                InitializerReason::usual)
           << number << " " << dims.size();
   }
   std::vector<float> identity(64);
   for (std::size_t i = 0; i < 8; ++i) identity[9 * i] = 1;
-  EXPECT_EQ(why_of_table(Literal::of<float>(identity, {8, 8})), Why::usual);
+  EXPECT_EQ(why_of_table(Literal::of<float>(identity, {8, 8})), InitializerReason::usual);
 }
 
 TEST_F(TrainedInitializers, ZerosThatAreOnlyJoinedCannotBeDecided) {
@@ -169,9 +173,9 @@ TEST_F(TrainedInitializers, ZerosThatAreOnlyJoinedCannotBeDecided) {
        .attributes = {{"axis", int64_t{0}}}},
       "bias");
   loss(add(graph, exp(x), bias, "y"));
-  EXPECT_EQ(why("k_bias"), Why::unsure);
-  EXPECT_EQ(why("q_bias"), Why::usual);
-  EXPECT_EQ(why("k_bias", {.frozen = {"k_*"}}), Why::frozen);
+  EXPECT_EQ(why("k_bias"), InitializerReason::unsure);
+  EXPECT_EQ(why("q_bias"), InitializerReason::usual);
+  EXPECT_EQ(why("k_bias", {.frozen = {"k_*"}}), InitializerReason::frozen);
 }
 
 TEST_F(TrainedInitializers, NamesOfPyTorchDecideWhereTheyAreCertain) {
@@ -179,9 +183,9 @@ TEST_F(TrainedInitializers, NamesOfPyTorchDecideWhereTheyAreCertain) {
   Value y = op("Sub", {exp(x), noisy("bn.running_mean", {2})}, "centred");
   y = mul(graph, y, noisy("rotary.inv_freq", {2}), "turned");
   loss(add(graph, y, noisy("my_running_mean", {2}), "y"));
-  EXPECT_EQ(why("bn.running_mean"), Why::named_statistic);
-  EXPECT_EQ(why("rotary.inv_freq"), Why::unsure);
-  EXPECT_EQ(why("my_running_mean"), Why::usual);
+  EXPECT_EQ(why("bn.running_mean"), InitializerReason::named_statistic);
+  EXPECT_EQ(why("rotary.inv_freq"), InitializerReason::unsure);
+  EXPECT_EQ(why("my_running_mean"), InitializerReason::usual);
 }
 
 TEST_F(TrainedInitializers, TheExportersKindsDecideBeforeRulesAndAfterPatterns) {
@@ -199,17 +203,18 @@ TEST_F(TrainedInitializers, TheExportersKindsDecideBeforeRulesAndAfterPatterns) 
       {"w", InitializerKind::parameter},           {"idle", InitializerKind::parameter},
       {"buffer", InitializerKind::buffer},         {"constant", InitializerKind::constant}};
   for (const char* name : {"learnt_mean", "learnt_std", "w"})
-    EXPECT_EQ(why(name), Why::exported_parameter) << name;
-  EXPECT_EQ(why("buffer"), Why::exported_buffer);
-  EXPECT_EQ(why("constant"), Why::exported_constant);
-  EXPECT_EQ(why("number"), Why::code);
-  EXPECT_EQ(why("folded"), Why::usual) << "made by the exporter's optimiser";
-  EXPECT_EQ(why("idle"), Why::unused);
+    EXPECT_EQ(why(name), InitializerReason::exported_parameter) << name;
+  EXPECT_EQ(why("buffer"), InitializerReason::exported_buffer);
+  EXPECT_EQ(why("constant"), InitializerReason::exported_constant);
+  EXPECT_EQ(why("number"), InitializerReason::code);
+  EXPECT_EQ(why("folded"), InitializerReason::unsure) << "made by the exporter's optimiser";
+  EXPECT_EQ(why("idle"), InitializerReason::unused);
   const TrainingPatterns patterns{.frozen = {"w", "learnt_*"}, .trained = {"buffer", "*_std"}};
-  EXPECT_EQ(why("w", patterns), Why::frozen);
-  EXPECT_EQ(why("buffer", patterns), Why::asked);
-  EXPECT_EQ(why("learnt_mean", patterns), Why::frozen);
-  EXPECT_EQ(why("learnt_std", patterns), Why::asked) << "MODEL.TRAIN overrides MODEL.FREEZE";
+  EXPECT_EQ(why("w", patterns), InitializerReason::frozen);
+  EXPECT_EQ(why("buffer", patterns), InitializerReason::asked);
+  EXPECT_EQ(why("learnt_mean", patterns), InitializerReason::frozen);
+  EXPECT_EQ(why("learnt_std", patterns), InitializerReason::asked)
+      << "MODEL.TRAIN overrides MODEL.FREEZE";
   EXPECT_EQ(trainable_initializers(file, "loss", {"w"}, {"buffer"}),
             (std::set<std::string>{"buffer", "folded", "learnt_mean", "learnt_std"}));
 }
@@ -228,7 +233,7 @@ TEST_F(TrainedInitializers, PatternsThatDoNothingAreErrors) {
   refused({.frozen = {"w"}, .trained = {"*"}}, "MODEL.TRAIN (--train) names everything that 'w'");
   refused({.batch_norms = {"bn*"}}, "MODEL.TRAIN_BATCH_NORM, --train-batch-norm", "'bn*'",
           "matches no batch norm", "the file has 0 batch norms");
-  EXPECT_EQ(why("w", {.batch_norms = {"*"}}), Why::usual) << "all of none";
+  EXPECT_EQ(why("w", {.batch_norms = {"*"}}), InitializerReason::usual) << "all of none";
   file.kinds = {{"w", InitializerKind::buffer}};
   expect_error([&] { choose_some_initializers(file, "loss", {}); }, "there is nothing to train",
                "'w' is constant (a buffer, the exporter says)", "MODEL.TRAIN");

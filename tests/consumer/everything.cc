@@ -7,6 +7,7 @@
 #include <lockstep/all_reduce.h>
 #include <lockstep/attributes.h>
 #include <lockstep/checkpoint.h>
+#include <lockstep/command.h>
 #include <lockstep/data_parallel.h>
 #include <lockstep/device.h>
 #include <lockstep/episodes.h>
@@ -58,6 +59,7 @@ int main() try {
   check(loader.get(0).size() == 1, "a minibatch of one tensor");
   const std::vector<TextRange> ranges = split_text(12'000).training;
   check(!ranges.empty() && !scored_rows(ranges, 64).empty(), "text is split");
+  check(!AskedTensor{"data"}.dims, "a tensor of any dimensions");
   check(environment_named("cart_pole").actions == 2, "two actions");
 
   const std::vector<Device> devices = parse_devices("cpu*2");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "data/arrays/arrays.h"
@@ -106,16 +107,50 @@ TEST(ArrayBatches, PadToTheSmallestBucketThatFits) {
 TEST(ArrayBatches, OfAProcessHaveItsRowsInTheFormOfAll) {
   const Ragged data(50);
   const ArraySet set(data.options());
-  for (const int64_t gather : {1, 4}) {
-    const ArrayBatches all(set, {.batch = 6, .seed = 3, .gather = gather});
-    const ArrayBatches rest(set, {.batch = 6, .first = 2, .seed = 3, .gather = gather});
-    EXPECT_EQ(rest.items(), 4);
-    for (const int64_t step : {17, 0, 5}) {
-      EXPECT_EQ(all.form(step), rest.form(step));
-      const Step whole(all, step), part(rest, step);
-      for (std::size_t i = 0; i < whole.values.size(); ++i) {
-        const auto end = whole.values[i].bytes(), own = part.values[i].bytes();
-        EXPECT_TRUE(std::ranges::equal(end.last(own.size()), own));
+  const ArrayBatches all(set, {.batch = 6, .seed = 3});
+  const ArrayBatches rest(set, {.batch = 6, .first = 2, .seed = 3});
+  EXPECT_EQ(rest.items(), 4);
+  for (const int64_t step : {17, 0, 5}) {
+    EXPECT_EQ(all.form(step), rest.form(step));
+    const Step whole(all, step), part(rest, step);
+    for (std::size_t i = 0; i < whole.values.size(); ++i) {
+      const auto end = whole.values[i].bytes(), own = part.values[i].bytes();
+      EXPECT_TRUE(std::ranges::equal(end.last(own.size()), own));
+    }
+  }
+}
+
+// Of 100 examples in three files, in memory and not, with a feed that is converted.
+TEST(ArrayBatches, ReadShortRowsTogether) {
+  const TemporaryFolder folder;
+  std::vector<float> x(200);
+  std::iota(x.begin(), x.end(), 0.0F);
+  const std::span<const float> all(x);
+  int64_t first = 0;
+  for (const auto& [name, rows] :
+       {std::pair("x-00000.npy", 7), {"x-00001.npy", 50}, {"x-00002.npy", 43}}) {
+    write_npy(folder / name, Literal::of<float>(all.subspan(2 * first, 2 * rows), {rows, 2}));
+    first += rows;
+  }
+  std::vector<int32_t> y(100);
+  std::iota(y.begin(), y.end(), 0);
+  write_npy(folder / "y.npy", Literal::of<int32_t>(std::span<const int32_t>(y), {100}));
+  for (const int64_t memory : {0, 1 << 20}) {
+    const ArraySet set(
+        {.path = folder.path(),
+         .feeds = {{.name = "x", .dtype = DType::float32}, {.name = "y", .dtype = DType::int64}},
+         .memory = memory});
+    for (const bool shuffle : {false, true}) {
+      const ArrayBatches batches(set, {.batch = 90, .first = 1, .shuffle = shuffle});
+      EXPECT_EQ(batches.items(), 45);  // of two rows, the last one of one
+      for (const int64_t step : {0, 3}) {
+        const Step read(batches, step);
+        const std::vector<int64_t> examples = batches.examples_of(step);
+        for (std::size_t row = 0; row < 89; ++row) {
+          EXPECT_EQ(read.values[0].values<float>()[2 * row], 2 * examples[row + 1]);
+          EXPECT_EQ(read.values[0].values<float>()[2 * row + 1], 2 * examples[row + 1] + 1);
+          EXPECT_EQ(read.values[1].values<int64_t>()[row], examples[row + 1]);
+        }
       }
     }
   }
@@ -124,49 +159,32 @@ TEST(ArrayBatches, OfAProcessHaveItsRowsInTheFormOfAll) {
 TEST(ArrayBatches, VisitEveryExampleOncePerEpoch) {
   const Ragged data(48);
   const ArraySet set(data.options());
-  for (const int64_t gather : {1, 4}) {
-    const ArrayBatches batches(set, {.batch = 4, .gather = gather});
-    std::vector<int64_t> first, second;
-    for (int64_t step = 0; step < 24; ++step)
-      for (const int64_t example : batches.examples_of(step))
-        (step < 12 ? first : second).push_back(example);
-    EXPECT_NE(first, second);
-    for (auto* epoch : {&first, &second}) {
-      std::ranges::sort(*epoch);
-      EXPECT_EQ(*epoch, values_of<int64_t>(counting<int64_t>({48})));
-    }
-    // In any order of steps, as after a resume.
-    const ArrayBatches again(set, {.batch = 4, .gather = gather});
-    for (const int64_t step : {23, 3, 11, 12}) {
-      EXPECT_EQ(again.examples_of(step), batches.examples_of(step));
-      EXPECT_EQ(Step(again, step).values, Step(batches, step).values);
-    }
-    const ArrayBatches other(set, {.batch = 4, .seed = 2, .gather = gather});
-    EXPECT_NE(other.examples_of(0), batches.examples_of(0));
+  const ArrayBatches batches(set, {.batch = 4});
+  std::vector<int64_t> first, second;
+  for (int64_t step = 0; step < 24; ++step)
+    for (const int64_t example : batches.examples_of(step))
+      (step < 12 ? first : second).push_back(example);
+  EXPECT_NE(first, second);
+  for (auto* epoch : {&first, &second}) {
+    std::ranges::sort(*epoch);
+    EXPECT_EQ(*epoch, values_of<int64_t>(counting<int64_t>({48})));
   }
+  // In any order of steps, as after a resume.
+  const ArrayBatches again(set, {.batch = 4});
+  for (const int64_t step : {23, 3, 11, 12}) {
+    EXPECT_EQ(again.examples_of(step), batches.examples_of(step));
+    EXPECT_EQ(Step(again, step).values, Step(batches, step).values);
+  }
+  const ArrayBatches other(set, {.batch = 4, .seed = 2});
+  EXPECT_NE(other.examples_of(0), batches.examples_of(0));
   const ArrayBatches in_order(set, {.batch = 10, .shuffle = false});
   EXPECT_EQ(in_order.examples_of(4), (std::vector<int64_t>{40, 41, 42, 43, 44, 45, 46, 47, 0, 1}));
-}
-
-TEST(ArrayBatches, GatherExamplesOfOneLength) {
-  const Ragged data(600);
-  const ArraySet set(data.options());
-  const auto places = [&](int64_t gather) {
-    const ArrayBatches batches(set, {.batch = 8, .gather = gather});
-    int64_t sum = 0;
-    for (int64_t step = 0; step < 75; ++step) sum += 3 * (1 + int64_t(batches.form(step)));
-    return sum;
-  };
-  int64_t least = 0;
-  for (const int64_t length : data.lengths) least += (length + 2) / 3 * 3;
-  EXPECT_GT(places(1), 75 * 8);
-  EXPECT_LT(places(25) * 8, least * 12 / 10);
 }
 
 TEST(ArrayBatches, AreTheSameByALoaderOfAnyThreads) {
   const Ragged data(30);
   const ArraySet set(data.options());
-  const ArrayBatches batches(set, {.batch = 7, .gather = 2});
+  const ArrayBatches batches(set, {.batch = 7});
   for (const int threads : {1, 3}) {
     Loader loader(batches, threads);
     for (int64_t step = 0; step < 12; ++step) {
@@ -193,14 +211,9 @@ TEST(ArrayBatches, TakeOneLengthFromTheNetwork) {
   expect_error([&] { ArraySet{options}; }, "'tokens'", "length 12");
 }
 
-TEST(ArrayBatches, RefuseOrCutLongExamples) {
+TEST(ArrayBatches, RefuseLongExamples) {
   const Ragged data(40);
   expect_error([&] { ArraySet(data.options({2, 4})); }, "tokens.npy", "length 9", "last bucket, 4");
-  ArraySetOptions options = data.options({2, 4});
-  options.cut_long = true;
-  const ArraySet set(options);
-  const std::vector<Literal> all = set.examples(0, 40);
-  EXPECT_EQ(all[0].dims(), (Dims{40, 4}));
   expect_error([&] { ArraySet(data.options({6, 3})); }, "ascending");
   expect_error([&] { ArraySet(data.options({0, 3})); }, "ascending");
 }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "data/arrays/array_files.h"
 #include "graph/file.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/arrays.h"
@@ -172,6 +173,18 @@ TEST(ArraySet, FitsDimensionsOfOneAndRefusesOthers) {
   expect_error([&] { dims_for({}); }, "x.npy", "[1,3]");
 }
 
+TEST(ArraySet, KeepsTheSmallArraysOfALargeSet) {
+  const TemporaryFolder folder;
+  write_npy(folder / "x.npy", counting<float>({64, 16}));
+  write_npy(folder / "y.npy", counting<int64_t>({64}));
+  const ArraySet set({.path = folder.path(), .memory = 64 * 8});
+  EXPECT_FALSE(set.is_held());
+  std::filesystem::resize_file(folder / "y.npy", 100);
+  EXPECT_EQ(set.examples(0, 64)[1], counting<int64_t>({64}));
+  std::filesystem::resize_file(folder / "x.npy", 100);
+  expect_error([&] { set.examples(63, 1); }, "x.npy", "changed after it was opened");
+}
+
 TEST(ArraySet, NoticesAFileThatChanges) {
   const TemporaryFolder folder;
   write_npy(folder / "x.npy", counting<float>({64}));
@@ -210,6 +223,27 @@ TEST(ArraySet, RefusesDamagedZipFiles) {
   expect_error([&] { ArraySet({.path = path}); }, "all.npz/x.npy: its data is damaged");
   write_file(path, "not a zip file, but a text that is long enough to be one");
   expect_error([&] { ArraySet({.path = path}); }, "all.npz: not a ZIP file");
+}
+
+TEST(ArrayFiles, ThatAreNoSingleTensorsMakeASet) {
+  const Literal x = counting<float>({2}, 0);
+  for (const auto& [file, is_of_set] :
+       std::vector<std::pair<std::string, bool>>{{"x.npy", false},
+                                                 {"x-2.npy", false},
+                                                 {"x-of-00003.npy", false},
+                                                 {".x-00000.npy", false},
+                                                 {"x-00000.npy", true},
+                                                 {"x-00001-of-00002.npy", true}}) {
+    const TemporaryFolder folder;
+    EXPECT_FALSE(has_files_of_sets(folder.path()));
+    write_npy(folder / file, x);
+    EXPECT_EQ(has_files_of_sets(folder.path()), is_of_set) << file;
+  }
+  for (const char* file : {"a.npz", "a.csv", "a.safetensors"}) {
+    const TemporaryFolder folder;
+    write_file(folder / file, "");
+    EXPECT_TRUE(has_files_of_sets(folder.path())) << file;
+  }
 }
 
 }  // namespace

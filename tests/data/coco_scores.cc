@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests/python/check_coco.py.
-//   coco_scores FOLDER COUNT   scores FOLDER/N.results.json by FOLDER/N.truth.json, N from 0, into
-//                              FOLDER/N.scores: float64 of COCO's 12 numbers, precision, recall,
-//                              and recall of the same boxes as 100 proposals by area
+//   coco_scores KIND FOLDER COUNT
+//       scores FOLDER/N.results.json by FOLDER/N.truth.json, N from 0, into FOLDER/N.scores:
+//       float64 of COCO's numbers, precision and recall. KIND is boxes, masks or keypoints. Of
+//       boxes also the recall of the same boxes as 100 proposals by area; keypoints have the sigmas
+//       of FOLDER/N.sigmas, float64. FOLDER/N.again.json gets the results once more.
 //   coco_scores --time TRUTH [RESULTS]   prints seconds of reading and scoring, and peak memory
 #include <chrono>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <thread>
 
 #include "data/coco/evaluation.h"
@@ -17,21 +22,55 @@
 namespace lockstep {
 namespace {
 
-void append(std::vector<double>& to, const CocoNumbers& n) {
-  to.insert(to.end(), {n.ap, n.ap50, n.ap75, n.ap_small, n.ap_medium, n.ap_large, n.ar1, n.ar10,
-                       n.ar100, n.ar_small, n.ar_medium, n.ar_large});
+struct ScoredSet {
+  std::string stem;
+  Annotations truth;
+  std::vector<Detection> found;
+  FoundShapes shapes;
+  int threads;
+
+  std::string again() const { return stem + ".again.json"; }
+};
+
+void append(std::vector<double>& to, const CocoScores& scores) {
+  for (const auto& [name, number] : scores.named_numbers()) to.push_back(number);
+  to.insert(to.end(), scores.precision.begin(), scores.precision.end());
+  to.insert(to.end(), scores.recall.begin(), scores.recall.end());
 }
 
-void score(const std::string& stem, int threads) {
-  const Annotations truth = read_annotations(stem + ".truth.json");
-  const std::vector<Detection> found = read_results(stem + ".results.json", truth);
-  const CocoScores scores = evaluate_boxes(truth, found, threads);
+void score_boxes(const ScoredSet& set, std::vector<double>& numbers) {
+  append(numbers, evaluate_boxes(set.truth, set.found, set.threads));
+  for (const bool by_class : {false, true}) {
+    const ProposalRecall recall =
+        evaluate_proposals(set.truth, set.found, 100, set.threads, by_class);
+    numbers.insert(numbers.end(), recall.average.begin(), recall.average.end());
+  }
+  write_results(set.again(), set.truth, set.found);
+}
+
+void score_masks(const ScoredSet& set, std::vector<double>& numbers) {
+  append(numbers, evaluate_masks(set.truth, set.found, set.shapes.masks, set.threads));
+  write_masks(set.again(), set.truth, set.found, set.shapes.masks);
+}
+
+void score_keypoints(const ScoredSet& set, std::vector<double>& numbers) {
+  const std::string bytes = read_file(set.stem + ".sigmas");
+  std::vector<double> sigmas(bytes.size() / sizeof(double));
+  std::memcpy(sigmas.data(), bytes.data(), bytes.size());
+  append(numbers,
+         evaluate_keypoints(set.truth, set.found, set.shapes.keypoints, sigmas, set.threads));
+  write_keypoints(set.again(), set.truth, set.found, set.shapes.keypoints);
+}
+
+using Score = void (*)(const ScoredSet& set, std::vector<double>& numbers);
+const std::map<std::string, Score> kKinds{
+    {"boxes", score_boxes}, {"masks", score_masks}, {"keypoints", score_keypoints}};
+
+void score(Score kind, const std::string& stem, int threads) {
+  ScoredSet set{stem, read_annotations(stem + ".truth.json"), {}, {}, threads};
+  set.found = read_results(stem + ".results.json", set.truth, set.shapes);
   std::vector<double> numbers;
-  append(numbers, scores.numbers());
-  numbers.insert(numbers.end(), scores.precision.begin(), scores.precision.end());
-  numbers.insert(numbers.end(), scores.recall.begin(), scores.recall.end());
-  const ProposalRecall recall = evaluate_proposals(truth, found, 100, threads);
-  numbers.insert(numbers.end(), recall.average.begin(), recall.average.end());
+  kind(set, numbers);
   write_file(stem + ".scores",
              [&](const FileSink& sink) { sink(std::as_bytes(std::span(numbers))); });
 }
@@ -57,12 +96,17 @@ void time_reading(const std::string& truth_path, const std::string& results_path
             << " objects: " << reading << " s, at most " << peak_memory() << "\n";
   if (results_path.empty()) return;
   std::vector<Detection> found;
-  std::cout << "results: " << seconds_of([&] { found = read_results(results_path, truth); })
+  FoundShapes shapes;
+  std::cout << "results: " << seconds_of([&] { found = read_results(results_path, truth, shapes); })
             << " s\n";
   const auto threads = static_cast<int>(std::thread::hardware_concurrency());
-  for (int count : {1, threads})
+  for (int count : {1, threads}) {
     std::cout << found.size() << " scored on " << count
               << " threads: " << seconds_of([&] { evaluate_boxes(truth, found, count); }) << " s\n";
+    if (!shapes.masks.empty())
+      std::cout << "their masks: "
+                << seconds_of([&] { evaluate_masks(truth, found, shapes.masks, count); }) << " s\n";
+  }
 }
 
 int run(const std::vector<std::string>& words) {
@@ -70,8 +114,10 @@ int run(const std::vector<std::string>& words) {
     time_reading(words[1], words.size() > 2 ? words[2] : "");
     return 0;
   }
-  check(words.size() == 2, "coco_scores FOLDER COUNT | --time TRUTH [RESULTS]");
-  for (int n = 0; n < std::stoi(words[1]); ++n) score(join(words[0], "/", n), 1 + n % 3);
+  check(words.size() == 3 && kKinds.contains(words[0]),
+        "coco_scores boxes|masks|keypoints FOLDER COUNT | --time TRUTH [RESULTS]");
+  for (int n = 0; n < std::stoi(words[2]); ++n)
+    score(kKinds.at(words[0]), join(words[1], "/", n), 1 + n % 3);
   return 0;
 }
 

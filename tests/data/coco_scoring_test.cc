@@ -61,6 +61,25 @@ TEST(CocoScoring, AProposalCoversOneObject) {
   EXPECT_EQ(evaluate_proposals(table, proposals, 10).average[0], 1);
 }
 
+// Of three objects of the first category one is found, of the second category the only one: a
+// proposal counts for an object of each category.
+TEST(CocoScoring, RecallByClassIsTheMeanOverClasses) {
+  Annotations table = scored_table(
+      {{10, 10, 20, 20}, {60, 10, 20, 20}, {110, 10, 20, 20}, {10, 10, 20, 20}, {9, 9, 9, 9}});
+  table.categories.push_back({2, "other", {}, {}});
+  table.categories.push_back({3, "nothing", {}, {}});
+  table.objects[3].category = 1;
+  table.objects[4].category = 2;
+  table.objects[4].crowd = true;
+  const std::vector<Detection> proposals{{0, 0, {10, 10, 20, 20}, 0.9}};
+  EXPECT_EQ(evaluate_proposals(table, proposals, 10).average[0], 0.25);
+  const ProposalRecall recall = evaluate_proposals(table, proposals, 10, 2, true);
+  EXPECT_NEAR(recall.average[0], (1.0 / 3 + 1) / 2, 1e-12);
+  EXPECT_NEAR(recall.at_half[1], (1.0 / 3 + 1) / 2, 1e-12);
+  EXPECT_EQ(recall.average[3], -1);
+  EXPECT_EQ(evaluate_proposals(table, {}, 10, 1, true).average[0], 0);
+}
+
 // Two joined sets may repeat an id.
 TEST(CocoScoring, DoesNotNeedDifferentIds) {
   Annotations table;

@@ -48,8 +48,8 @@ class CocoFile : public ::testing::Test {
 
 const std::string kGood =
     R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 10.5, 20], "area": 100,
-        "iscrowd": 0, "segmentation": [[1, 2, 3, 4, 5, 6.5]], "keypoints": [1, 2, 2, 0, 0, 0],
-        "num_keypoints": 1})";
+        "iscrowd": 0, "segmentation": [[1, 2, 3, 4, 5, 6.5]],
+        "keypoints": [1, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], "num_keypoints": 1})";
 
 TEST_F(CocoFile, IsReadInAnyOrderOfItsLists) {
   const std::string crowd =
@@ -74,8 +74,9 @@ TEST_F(CocoFile, IsReadInAnyOrderOfItsLists) {
     const CocoObject& object = table.objects_of(1)[0];
     EXPECT_EQ(object.bbox, (std::array<double, 4>{1, 2, 10.5, 20}));
     EXPECT_EQ(object.polygons.count, 1U);
-    EXPECT_EQ(table.coordinates[5], 6.5F);
-    EXPECT_EQ(object.keypoints.count, 6U);
+    EXPECT_EQ(table.coordinates[5], 6.5);
+    EXPECT_EQ(object.keypoints.count, 12U);
+    EXPECT_EQ(object.num_keypoints, 1);
     EXPECT_TRUE(table.objects_of(1)[1].ignore);
     EXPECT_EQ(table.objects_of(1)[1].area, 1);
   }

@@ -12,14 +12,16 @@
 namespace lockstep::testing {
 namespace {
 
+using Columns = std::map<std::string, std::vector<std::string>>;
+
 struct CsvCase {
   explicit CsvCase(const std::string& text) { write_file(path(), text); }
   std::string path() const { return folder / "t.csv"; }
-  ArraySet set(std::vector<ArrayFeed> feeds = {}, const std::string& columns = "",
+  ArraySet set(std::vector<ArrayFeed> feeds = {}, Columns columns = {},
                int64_t memory = 1 << 20) const {
     return ArraySet({.path = path(),
                      .feeds = std::move(feeds),
-                     .columns = parse_array_columns(columns),
+                     .columns = std::move(columns),
                      .memory = memory});
   }
   TemporaryFolder folder;
@@ -32,14 +34,14 @@ TEST(CsvArrays, TakeColumnsByNameNumberOrMapping) {
                                             {.name = "a"},
                                             {.name = "p", .dtype = DType::float64},
                                             {.name = "b", .dtype = DType::float32}},
-                                           "p: [b, \"a\"]; q: z.0")
+                                           {{"p", {"b", "a"}}, {"q", {"z.0"}}})
                                        .examples(0, 2);
   EXPECT_EQ(all[0], Literal::of<float>(std::vector<float>{2, 3, 2, 3}, {2, 2}));
   EXPECT_EQ(all[1], Literal::of<int64_t>(std::vector<int64_t>{4, 5, 4, 5}, {2, 2}));
   EXPECT_EQ(all[2], literal_of<int64_t>({1, -1}));
   EXPECT_EQ(values_of<double>(all[3])[1], 1);
   EXPECT_TRUE(std::isnan(values_of<float>(all[4])[1]));
-  expect_error([&] { csv.set({{.name = "p"}}, "p: [b, c]"); }, "t.csv", "no column 'c'");
+  expect_error([&] { csv.set({{.name = "p"}}, {{"p", {"b", "c"}}}); }, "t.csv", "no column 'c'");
   expect_error([&] { csv.set({{.name = "w"}}); }, "no array 'w'", "'a', 'b', 'x', 'z'");
 }
 
@@ -94,17 +96,6 @@ TEST(CsvArrays, AreDecodedIntoATemporaryFileBeyondTheMemory) {
   const std::vector<Literal> last = read.examples(kRows - 1, 1);
   EXPECT_EQ(values_of<double>(last[0]), (std::vector<double>{kRows - 1, 0.25 * 999}));
   EXPECT_EQ(values_of<int64_t>(last[1])[0], (kRows - 1) % 7);
-}
-
-TEST(CsvArrays, ParseTheirMapping) {
-  const auto columns = parse_array_columns(" x: [a, \"b, c\", d[0]] ;y:price;\nz: [ w ]");
-  EXPECT_EQ(columns.at("x"), (std::vector<std::string>{"a", "b, c", "d[0]"}));
-  EXPECT_EQ(columns.at("y"), std::vector<std::string>{"price"});
-  EXPECT_EQ(columns.at("z"), std::vector<std::string>{"w"});
-  EXPECT_TRUE(parse_array_columns("").empty());
-  for (const char* bad :
-       {"x", "x:", "x: [a", "x: [a,]", ": a", "x: a; x: b", "x: \"a", "x: a b: c"})
-    expect_error([&] { parse_array_columns(bad); }, "");
 }
 
 }  // namespace

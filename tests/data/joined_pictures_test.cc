@@ -112,6 +112,35 @@ TEST_F(JoinedPicturesTest, NeedTheSameCategories) {
   expect_error([] { JoinedPictures({}); }, "no data set to join");
 }
 
+// Scores have one list of sigmas, and a mirrored picture swaps the same points in each set.
+TEST_F(JoinedPicturesTest, NeedTheSameSigmasAndPairs) {
+  Annotations table = small_table("a", 0);
+  table.categories[1].keypoints = {"left_ear", "right_ear", "nose"};
+  table.categories[1].swap = {{0, 1}};
+  table.keypoint_sigmas = {0.05, 0.05, 0.1};
+  for (CocoObject& object : table.objects) object.keypoints = {};
+  Annotations other = table;
+  other.keypoint_sigmas[2] = 0.2;
+  refused(table, other,
+          "keypoints have the sigmas [0.05, 0.05, 0.1] in mine, but [0.05, 0.05, 0.2] in yours; "
+          "declare the same KEYPOINT_SIGMAS for both");
+  other = table;
+  other.categories[1].swap = {{0, 2}};
+  refused(table, other,
+          "'dog' swaps keypoints in a mirrored picture: left_ear and right_ear in mine, but "
+          "left_ear and nose in yours; declare the same KEYPOINT_FLIPS for both");
+  other.categories[1].swap.clear();
+  refused(other, table, "none in mine, but left_ear and right_ear in yours");
+  for (const bool first : {false, true}) {
+    Annotations silent = table;
+    silent.keypoint_sigmas.clear();
+    std::vector<NamedPictures> sets;
+    sets.push_back(named("mine", first ? silent : table));
+    sets.push_back(named("yours", first ? table : silent));
+    EXPECT_EQ(JoinedPictures(std::move(sets)).annotations().keypoint_sigmas, table.keypoint_sigmas);
+  }
+}
+
 // A file of boxes may be joined with a file of keypoints. Each file has its own ids.
 TEST_F(JoinedPicturesTest, TakeKeypointsFromTheSetThatHasThem) {
   Annotations boxes = small_table("a", 0);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 
+#include "data/formats/png.h"
 #include "data/image.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/picture_files.h"
@@ -120,8 +122,8 @@ TEST(MaskedImages, NameBadFiles) {
   expect_error([&] { read(3); }, "p1.png", "has class", "3 classes");
   put_file(mask, png_of(Image{32, 32, std::vector<uint8_t>(3 * 32 * 32)}));
   expect_error([&] { read(); }, "p1.png", "grey or have a palette");
-  put_file(mask, png_of_raw({.height = 1, .width = 1, .rows = std::string(2, '\0')}));
-  expect_error([&] { read(); }, "p1.png", "1 x 1", "32 x 32");
+  put_file(mask, png_of_raw({.height = 1, .width = 3, .rows = std::string(4, '\0')}));
+  expect_error([&] { read(); }, "p1.png", "3 x 1 pixels", "32 x 32 (width x height)");
   put_file(mask, png_of_raw({.height = 1, .width = 1, .bits = 16, .rows = std::string(3, '\0')}));
   expect_error([&] { read(); }, "p1.png", "16 bits");
   put_file(mask, "no picture");
@@ -155,6 +157,57 @@ TEST(MaskedImages, MakeMinibatchesOfAnyPart) {
     }
   }
   EXPECT_NE(read(all, 0), read(all, 1));
+}
+
+TEST(MaskedImages, FeedTensorsOfAnyTypeInAnyOrder) {
+  const auto set = drawn_shapes({.image_size = 16, .size = 3});
+  std::vector<float> image(3 * 16 * 16);
+  std::vector<int64_t> mask(16 * 16);
+  set->read(2, 2, image.data(), mask.data());
+  const std::vector<MaskedFeed> feeds{
+      {.name = "a", .is_mask = true, .dtype = DType::float32, .channel = true},
+      {.name = "b"},
+      {.name = "c", .is_mask = true, .dtype = DType::uint8},
+      {.name = "d", .is_mask = true, .dtype = DType::int32},
+      {.name = "e", .is_mask = true}};
+  std::vector<Literal> values;
+  std::vector<Tensor> tensors;
+  for (const MaskedFeed& feed : feeds) {
+    const TensorDesc desc = feed.desc(set->preparation(), 2);
+    values.emplace_back(desc.dtype, desc.dims);
+  }
+  for (Literal& value : values) tensors.push_back(view_of(value));
+  EXPECT_EQ(values[0].dims(), (Dims{2, 1, 16, 16}));
+  EXPECT_EQ(values[1].dims(), (Dims{2, 3, 16, 16}));
+  EXPECT_EQ(values[2].dims(), (Dims{2, 16, 16}));
+  write_masked(*set, 2, 2, 1, feeds, tensors);
+  const auto expect_mask = [&]<class T>(const Literal& value, T) {
+    const auto row = value.values<T>().subspan(16 * 16);
+    EXPECT_TRUE(std::ranges::equal(row, mask, [](T a, int64_t b) { return int64_t(a) == b; }));
+  };
+  expect_mask(values[0], 0.0F);
+  expect_mask(values[2], uint8_t{0});
+  expect_mask(values[3], int32_t{0});
+  expect_mask(values[4], int64_t{0});
+  EXPECT_TRUE(std::ranges::equal(values[1].values<float>().subspan(image.size()), image));
+}
+
+// A written mask is read as it was, and shows the colours of its palette.
+TEST(MaskedImages, AreWrittenWithAPalette) {
+  PngValues values{2, 3, {0, 1, 2, 3, 17, 255}};
+  std::array<uint8_t, 3 * 256> palette{};
+  for (std::size_t i = 0; i < palette.size(); ++i) palette[i] = static_cast<uint8_t>(i * 7 % 251);
+  const TemporaryFolder folder;
+  const std::string path = folder / "mask.png", bytes = png_of(values, palette);
+  put_file(path, bytes);
+  const PngValues again = decode_png_values({path, bytes});
+  EXPECT_EQ(again.height, 2);
+  EXPECT_EQ(again.width, 3);
+  EXPECT_EQ(again.values, values.values);
+  const Image image = read_image(path);
+  for (std::size_t at = 0; at < values.values.size(); ++at)
+    for (std::size_t c = 0; c < 3; ++c)
+      EXPECT_EQ(image.rgb[3 * at + c], palette[3 * values.values[at] + c]) << at;
 }
 
 TEST(DrawnShapes, HaveEveryClassAndDifferInHeldOutPictures) {

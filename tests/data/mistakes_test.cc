@@ -6,6 +6,9 @@
 
 #include <limits>
 
+#include "data/coco/masks.h"
+#include "tests/support/expect_error.h"
+
 namespace lockstep::testing {
 namespace {
 
@@ -143,6 +146,38 @@ TEST_F(MistakesTest, TakeTheFirstImageOfEqualScores) {
   std::vector<int64_t> order;
   for (const CocoMistake& mistake : found().wrong) order.push_back(mistake.detection);
   EXPECT_EQ(order, (std::vector<int64_t>{1, 2, 0}));
+}
+
+RunLengths mask_of_box(const Box& box) {
+  const auto& [left, top, width, height] = box;
+  const double right = left + width, bottom = top + height;
+  return mask_of(std::vector{left, top, right, top, right, bottom, left, bottom}, 100, 100);
+}
+
+// Boxes are all right; the masks differ.
+TEST_F(MistakesTest, MayBeOfMasks) {
+  for (const Box& box : {kPlace, kElsewhere}) {
+    object(0, box).mask = static_cast<int32_t>(truth_.masks.size());
+    truth_.masks.push_back(mask_of_box(box));
+  }
+  end_image();
+  std::vector<RunLengths> masks;
+  for (const Box& part : {Box{10, 10, 20, 9}, kElsewhere, Box{60, 60, 20, 1}}) {
+    masks.push_back(mask_of_box(part));
+    detection(0, 0, masks.size() == 1 ? kPlace : kElsewhere, 0.9);
+  }
+  EXPECT_EQ(found().counts, (std::array<int64_t, kMistakeKinds>{0, 0, 0, 1, 0}));
+  const CocoMistakes mistakes = find_mask_mistakes(truth_, detections_, masks);
+  ASSERT_EQ(mistakes.wrong.size(), 2U);
+  EXPECT_EQ(mistakes.wrong[0].kind, MistakeKind::badly_placed);
+  EXPECT_EQ(mistakes.wrong[0].object, 0);
+  EXPECT_DOUBLE_EQ(mistakes.wrong[0].overlap, 9.0 / 20);
+  EXPECT_EQ(mistakes.wrong[1].kind, MistakeKind::background);
+  EXPECT_EQ(mistakes.wrong[1].detection, 2);
+  ASSERT_EQ(mistakes.missed.size(), 1U);
+  EXPECT_EQ(mistakes.missed[0].object, 0);
+  masks.pop_back();
+  expect_error([&] { find_mask_mistakes(truth_, detections_, masks); }, "2 masks for 3 detections");
 }
 
 TEST_F(MistakesTest, LeaveOutWhatIsNoNumber) {

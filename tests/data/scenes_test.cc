@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/coco/keypoints.h"
 #include "data/coco/overlap.h"
 #include "data/coco/rle.h"
 #include "data/scenes/outline.h"
@@ -110,17 +111,19 @@ TEST(Scenes, ArrowsPointsLieOnTheirOutline) {
   int hidden = 0, seen = 0;
   for (const CocoObject& object : table.objects) {
     for (uint32_t i = 0; i < object.keypoints.count; i += 3) {
-      const float* point = &table.keypoints[object.keypoints.first + i];
+      const double* point = &table.keypoints[object.keypoints.first + i];
       const Outline outline = outline_in(table, object);
       EXPECT_TRUE(std::any_of(outline.begin(), outline.end(), [&](const ScenePoint& p) {
-        return p.x == point[0] && p.y == point[1];
+        return p.x - 0.5 == point[0] && p.y - 0.5 == point[1];
       }));
       (point[2] == 2 ? seen : hidden) += 1;
     }
   }
   EXPECT_GT(seen, 10 * hidden);
   EXPECT_GT(hidden, 0);
+  EXPECT_EQ(table.categories[3].swap, pairs_by_name(table.categories[3].keypoints));
   EXPECT_EQ(table.categories[3].swap.size(), 2U);
+  EXPECT_EQ(sigmas_of(table), std::vector<double>(5, 0.05));
 }
 
 // Changed scenes must be noticed: earlier scores would no longer be comparable.

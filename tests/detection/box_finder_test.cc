@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "app/detection/box_test.h"
-#include "app/detection/proposal_file.h"
+#include "app/detection/datasets/proposal_file.h"
+#include "app/detection/results/box_test.h"
 #include "tests/detection/found_alike.h"
 #include "tests/detection/small_detector.h"
 #include "tests/support/expect_error.h"
@@ -118,9 +118,32 @@ TEST(BoxFinder, RefusesParametersThatAreNotNumbers) {
                "the parameters are damaged, or training has diverged");
 }
 
+// With TEST.BBOX_REG false, RetinaNet's results are anchors, which do not depend on its weights.
+TEST(BoxFinder, WithoutRefinementRetinaNetFindsAnchors) {
+  const CutScenes pictures(3);
+  const auto boxes_of = [&](const char* refines, float factor) {
+    SmallDetector detector(small_detector_config(kSmallRetinaNet, {"TEST.BBOX_REG", refines}));
+    StateValues changed;
+    for (const auto& [name, value] : detector.session.save()) {
+      if (name.find("retnet_bbox_pred") == std::string::npos) continue;
+      std::vector<float> numbers(value.values<float>().begin(), value.values<float>().end());
+      for (float& number : numbers) number = number * factor + factor - 1;
+      changed.emplace(name, Literal::of<float>(numbers, value.dims()));
+    }
+    EXPECT_FALSE(changed.empty());
+    detector.session.load(changed);
+    return BoxFinder(detector.config, detector.session).find(list_of(pictures));
+  };
+  const auto anchors = boxes_of("false", 1);
+  expect_same_boxes(boxes_of("false", 1.5F), anchors);
+  EXPECT_GT(anchors[0].size(), 3U);
+  EXPECT_FALSE(boxes_of("true", 1.5F) == boxes_of("true", 1));
+}
+
 // Proposals of an RPN that are written to a file and fed give the results of the network with the
 // RPN. The pictures' scaled sides are whole numbers; for other pictures, proposals are clipped up
-// to a pixel later. The networks have different plans, and maybe different layouts.
+// to a pixel later. No proposal takes another's place (DEDUP_BOXES). The networks have different
+// plans, and maybe different layouts.
 TEST(BoxFinder, ClassifiesFedProposalsAsItsOwn) {
   const TemporaryFolder folder;
   const ScenePictures pictures({.count = 5});
@@ -138,13 +161,13 @@ TEST(BoxFinder, ClassifiesFedProposalsAsItsOwn) {
   SmallDetector rpn(small_detector_config(kSmallRpn));
   load_into(rpn);
   const BoxTestResult proposals = BoxTest(rpn.config, rpn.session, pictures).test();
-  const std::string path = write_found(folder.path(), "cut", table, proposals);
-  EXPECT_EQ(path, folder / "proposals.safetensors");
+  const auto paths = write_found(folder.path(), "cut", table, proposals, {.proposals_only = true});
+  EXPECT_EQ(paths, std::vector{folder / "proposals.safetensors"});
   const auto read =
-      read_proposals(path, "cut", table, {.places = 30, .least_side = 0, .rounding = 0});
+      read_proposals(paths[0], "cut", table, {.places = 30, .least_side = 0, .rounding = 0});
 
-  SmallDetector fast(
-      small_detector_config(kSmallFast, {"DEVICES", "cpu*2", "TEST.PROPOSAL_LIMIT", "30"}));
+  SmallDetector fast(small_detector_config(
+      kSmallFast, {"DEVICES", "cpu*2", "TEST.PROPOSAL_LIMIT", "30", "DEDUP_BOXES", "0"}));
   load_into(fast);
   BoxTest test(fast.config, fast.session, pictures, [&](std::size_t i) { return read[i]; });
   const BoxTestResult expected = BoxTest(faster.config, faster.session, pictures).test();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A detector's test gives the same result for any number of replicas, reading threads and
 // processes.
-#include "app/detection/box_test.h"
+#include "app/detection/results/box_test.h"
 
 #include <gtest/gtest.h>
 
@@ -173,6 +173,8 @@ TEST(FoundBoxes, AreGatheredFromAllProcesses) {
     for (std::size_t b = 0; b < all[i].size(); ++b) {
       const auto at = static_cast<float>(b);
       all[i][b] = {{at, 1, at + 2, 3}, -at, static_cast<int64_t>(i)};
+      if (i == 3) all[i][b].mask = {4, 5, {0, static_cast<uint32_t>(b), 20}};
+      if (i == 5) all[i][b].points.assign(b % 4, {at, 2, -1, 0.5F});
     }
   }
   run_ranks(3, [&](Comm& comm) {
@@ -216,27 +218,27 @@ std::vector<FoundBoxes> truth_of(const Annotations& table) {
 TEST(BoxTest, ScoresTheTruthAsPerfect) {
   const ScenePictures pictures({.count = 30});
   const Annotations& truth = pictures.annotations();
-  const BoxTestResult boxes = scored(truth_of(truth), truth, false, 1);
+  const BoxTestResult boxes = scored(truth_of(truth), truth, {}, 1);
   EXPECT_EQ(boxes.scores->numbers().ap, 1);
   EXPECT_EQ(boxes.scores->numbers().ar100, 1);
   std::vector<FoundBoxes> found = truth_of(truth);
   for (FoundBoxes& of_picture : found)
     for (FoundBox& box : of_picture) box.kind = 0;
-  const BoxTestResult proposals = scored(found, truth, true, 1);
+  const BoxTestResult proposals = scored(found, truth, {.proposals_only = true}, 1);
   EXPECT_EQ(proposals.proposals->at_100.average[0], 1);
   EXPECT_EQ(proposals.proposals->at_1000.average[0], 1);
   found.pop_back();
-  expect_error([&] { scored(found, truth, false, 1); }, "boxes of 29 pictures, but ", "has 30");
+  expect_error([&] { scored(found, truth, {}, 1); }, "boxes of 29 pictures, but ", "has 30");
 }
 
 TEST(BoxTest, WritesWhatWasFoundInCocosForm) {
   const TemporaryFolder folder;
   const ScenePictures pictures({.count = 5});
   const Annotations& truth = pictures.annotations();
-  const BoxTestResult result = scored(truth_of(truth), truth, false, 1);
-  const std::string path = write_found(folder.path(), "mine", truth, result);
-  EXPECT_EQ(path, folder / "bbox_mine_results.json");
-  const std::vector<Detection> read = read_results(path, truth);
+  const BoxTestResult result = scored(truth_of(truth), truth, {}, 1);
+  const auto paths = write_found(folder.path(), "mine", truth, result, {});
+  EXPECT_EQ(paths, std::vector{folder / "bbox_mine_results.json"});
+  const std::vector<Detection> read = read_results(paths[0], truth);
   const std::vector<Detection> written = detections_of(result.found);
   ASSERT_EQ(read.size(), written.size());
   for (std::size_t i = 0; i < read.size(); ++i) {
@@ -244,8 +246,9 @@ TEST(BoxTest, WritesWhatWasFoundInCocosForm) {
     EXPECT_EQ(read[i].category, written[i].category);
     EXPECT_EQ(read[i].bbox, written[i].bbox);
   }
-  expect_error([&] { write_found(folder.path(), "a/b", truth, result); }, "'a/b'", "contains a /");
-  expect_error([&] { write_found(folder / "none", "mine", truth, result); },
+  expect_error([&] { write_found(folder.path(), "a/b", truth, result, {}); }, "'a/b'",
+               "contains a /");
+  expect_error([&] { write_found(folder / "none", "mine", truth, result, {}); },
                "none/bbox_mine_results.json");
 }
 

@@ -17,14 +17,15 @@ TEST(Catalogue, RowsOfBodiesAgreeWithTheirNames) {
   EXPECT_EQ(body_functions().size(), 19U);
   for (const BodyFunction& body : body_functions()) {
     SCOPED_TRACE(body.name);
-    EXPECT_EQ(body.is_built(), !body.name.starts_with("VGG"));
+    EXPECT_NE(body.build, nullptr);
+    EXPECT_EQ(body.is_residual(), !body.name.starts_with("VGG"));
     EXPECT_EQ(body.top == Top::finest_of_pyramid, holds(body.name, "P2only"));
     EXPECT_EQ(body.top == Top::stage, !body.name.starts_with("FPN."));
-    EXPECT_EQ(body.has_stage_5(), holds(body.name, "conv5"));
+    EXPECT_EQ(body.has_stage_5(), body.is_residual() && holds(body.name, "conv5"));
     int64_t blocks = 0;
     for (const int64_t of_stage : body.residual.blocks) blocks += of_stage;
     // Two or three convolutions per block, plus the stem and the classifier.
-    if (body.is_built()) {
+    if (body.is_residual()) {
       EXPECT_TRUE(holds(body.name, "ResNet" + std::to_string(3 * blocks + 2) + "_") ||
                   holds(body.name, "ResNet" + std::to_string(2 * blocks + 2) + "_"));
     }
@@ -33,14 +34,20 @@ TEST(Catalogue, RowsOfBodiesAgreeWithTheirNames) {
 
 TEST(Catalogue, RowsOfHeadsAndBlocksAgreeWithTheirNames) {
   for (const BoxHeadFunction& head : box_head_functions()) {
-    EXPECT_EQ(head.is_built(), !head.name.starts_with("VGG")) << head.name;
+    EXPECT_NE(head.build, nullptr) << head.name;
+    EXPECT_EQ(head.resolution > 0, head.name.starts_with("VGG")) << head.name;
     EXPECT_EQ(head.normed, holds(head.name, "_gn_")) << head.name;
     EXPECT_EQ(head.is_stage_5, holds(head.name, "conv5")) << head.name;
   }
   for (const MaskHeadFunction& head : mask_head_functions()) {
     EXPECT_EQ(head.normed, head.name.ends_with("_gn")) << head.name;
     EXPECT_EQ(head.is_stage_5, holds(head.name, "_v0up")) << head.name;
+    EXPECT_EQ(head.shares_stage_5, head.name.ends_with("share")) << head.name;
+    EXPECT_EQ(head.convs, head.is_stage_5 ? 0 : holds(head.name, "4convs") ? 4 : 2) << head.name;
   }
+  EXPECT_EQ(mask_head_functions().size(), 5U);
+  for (const KeypointHeadFunction& head : keypoint_head_functions())
+    EXPECT_EQ(head.is_stage_5, holds(head.name, "conv5")) << head.name;
   for (const auto* functions :
        {&stem_functions(), &transformation_functions(), &shortcut_functions()})
     for (const BlockFunction& block : *functions) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data sets of a detector's configuration: declaring, naming and opening them.
-#include "app/detection/data_sets.h"
+#include "app/detection/datasets/data_sets.h"
 
 #include <algorithm>
 
@@ -94,6 +94,13 @@ TEST_F(DataSetsTest, AreWrittenSoThatTheyReadBackTheSame) {
 TEST_F(DataSetsTest, DeclaredWronglyAreRefusedByLine) {
   refused("DATASETS:\n  mine: {IMAGE: a, ANNOTATIONS: b}\n",
           "x.yaml:6: unknown key DATASETS.mine.IMAGE; did you mean DATASETS.mine.IMAGES?");
+  refused(
+      "DATASETS:\n  mine: {VOC: a}\n",
+      "x.yaml:6: DATASETS.mine has no LIST; it should have IMAGES and ANNOTATIONS, or VOC, LIST "
+      "and CLASSES");
+  refused("DATASETS:\n  mine: {CLASSES: 'a, b'}\n", "x.yaml:6: DATASETS.mine has no VOC");
+  refused("DATASETS:\n  mine: {VOC: a, LIST: b, IMAGES: c}\n",
+          "x.yaml:6: DATASETS.mine has both IMAGES and VOC");
   refused("DATASETS: {mine: {FOLDER: a}}\n", "x.yaml:5: unknown key DATASETS.mine.FOLDER",
           "DATASETS.mine has IMAGES and ANNOTATIONS");
   refused("DATASETS:\n  mine: {IMAGES: a}\n", "x.yaml:6: DATASETS.mine has no ANNOTATIONS");
@@ -157,7 +164,7 @@ TEST_F(DataSetsTest, ExifTurnsPicturesUnlessAKeyDeniesIt) {
   const Words turns{"MODEL.NUM_CLASSES", "3"};
   const Image image = gradient_image(10, 20);
   put_file(folder / "mine.jpg", png_with(png_of(image), png_chunk("eXIf", exif_block(3))));
-  const auto pixels = [&](Words words) {
+  const auto pixels = [&](const Words& words) {
     return open("[mine]", declared("mine", animals_), words)->picture(0).rgb;
   };
   Words stored = turns;
@@ -206,10 +213,46 @@ TEST_F(DataSetsTest, OfDetectronLieInItsFolders) {
              "'data' (default)");
 }
 
+// A declared set, and a set of Detectron's catalogue in Pascal's own files.
+TEST_F(DataSetsTest, OfPascalVocAreRead) {
+  const auto write_voc = [&](const std::string& name, const std::string& kind) {
+    for (const char* part : {"/Annotations", "/ImageSets/Main", "/JPEGImages"})
+      make_folder(folder / (name + part));
+    write_file(folder / (name + "/ImageSets/Main/test.txt"), "000001\n");
+    write_file(folder / (name + "/JPEGImages/000001.jpg"), png_of(gradient_image(10, 20)));
+    write_file(folder / (name + "/Annotations/000001.xml"),
+               "<annotation><size><width>20</width><height>10</height></size><object><name>" +
+                   kind +
+                   "</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>8</xmax><ymax>9</ymax>"
+                   "</bndbox></object></annotation>");
+  };
+  write_voc("mine", "dog");
+  const std::string mine = "DATASETS.mine: {VOC: " + folder.path() + "/mine, LIST: test";
+  const auto set = open("[mine]", mine + ", CLASSES: 'cat, dog'}\n", {"MODEL.NUM_CLASSES", "3"});
+  EXPECT_TRUE(set->annotations().pascal);
+  EXPECT_EQ(set->annotations().objects.at(0).category, 1);
+  EXPECT_EQ(set->picture(0).width, 20);
+  const DetectorConfig config = read(mine + "}\n");
+  EXPECT_EQ(annotation_files(config, {"mine"}),
+            (Words{folder.path() + "/mine/ImageSets/Main/test.txt"}));
+  EXPECT_FALSE(open("[other]", declared("other", animals_), {"MODEL.NUM_CLASSES", "3"})
+                   ->annotations()
+                   .pascal);
+  not_opened("[mine]", mine + ", CLASSES: 'cat, cow'}\n",
+             "x.yaml:5: TRAIN.DATASETS: mine: ", "000001.xml:1: the class \"dog\" is not known");
+  not_opened("[mine]", "DATASETS.mine: {VOC: none/here, LIST: test}\n",
+             "TRAIN.DATASETS: mine: there is no folder none/here; see DATASETS.mine.VOC (");
+  write_voc("VOC2007", "person");
+  const auto test =
+      open("[voc_2007_test]", "", {"DATA_DIR", folder.path(), "MODEL.NUM_CLASSES", "21"});
+  EXPECT_EQ(test->annotations().objects.at(0).category, 14);
+}
+
 TEST_F(DataSetsTest, ThatCannotBeOpenedAreRefusedByKeyAndName) {
   const std::string mine = declared("mine", animals_);
   not_opened("[mime]", mine, "x.yaml:5: TRAIN.DATASETS: there is no data set 'mime'",
-             "did you mean mine?", "DATASETS: {mime: {IMAGES: folder, ANNOTATIONS: file.json}}");
+             "did you mean mine?", "DATASETS: {mime: {IMAGES: folder, ANNOTATIONS: file.json}}",
+             "or one of Pascal VOC as {VOC: folder, LIST: trainval}");
   not_opened("[coco_2014_trian]", "", "did you mean coco_2014_train?");
   not_opened("[zzz]", "",
              "there is no data set 'zzz'. Declare a data set of your own as DATASETS: ");
@@ -246,6 +289,51 @@ TEST_F(DataSetsTest, HaveTheClassesOfTheNetwork) {
   EXPECT_NO_THROW(open("[mine]", mine, {"MODEL.RPN_ONLY", "True"}));
   const DetectorConfig config = read(mine);
   expect_error([&] { open_pictures(config, {"mine"}, "TEST.DATASETS"); }, "mine of TEST.DATASETS");
+}
+
+// `lockstep test` scores each set alone, so a set without masks is not made good by another.
+TEST_F(DataSetsTest, OfATestOfMasksHaveMasksEach) {
+  const auto with_object = [&](const std::string& name, bool outlined) {
+    Annotations table;
+    table.categories = {{1, "cat", {}, {}}, {2, "dog", {}, {}}};
+    table.images.push_back({1, "a.jpg", 10, 20});
+    CocoObject object;
+    object.id = 1;
+    object.bbox = {1, 1, 6, 6};
+    object.area = 36;
+    if (outlined) {
+      table.coordinates = {1, 1, 7, 1, 7, 7, 1, 7};
+      table.polygons = {{0, 8}};
+      object.polygons = {0, 1};
+    }
+    table.objects = {object};
+    table.first_object = {0, 1};
+    const std::string path = folder / (name + ".json");
+    write_annotations(path, table);
+    return "DATASETS." + name + ": {IMAGES: " + folder.path() + ", ANNOTATIONS: " + path + "}\n";
+  };
+  const std::string both = with_object("masked", true) + with_object("boxes", false);
+  const auto open_for_test = [&](const std::string& sets, const std::string& key,
+                                 const char* mask_on) {
+    const DetectorConfig config =
+        read(key + ": " + sets + "\n" + both,
+             {"MODEL.NUM_CLASSES", "3", "MODEL.MASK_ON", mask_on, "MRCNN.ROI_MASK_HEAD",
+              "mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs", "MRCNN.ROI_XFORM_RESOLUTION", "7"});
+    const bool trains = key == "TRAIN.DATASETS";
+    return open_pictures(config, (trains ? config.train.data : config.test.data).datasets, key)
+        ->annotations()
+        .images.size();
+  };
+  const auto refused_for_test = [&](const std::string& sets) {
+    expect_error([&] { open_for_test(sets, "TEST.DATASETS", "True"); },
+                 "x.yaml:5: TEST.DATASETS: boxes: ",
+                 "boxes.json: no annotation has a 'segmentation', so the masks of MODEL.MASK_ON");
+  };
+  refused_for_test("[boxes]");
+  refused_for_test("[masked, boxes]");
+  EXPECT_EQ(open_for_test("[masked]", "TEST.DATASETS", "True"), 1U);
+  EXPECT_EQ(open_for_test("[masked, boxes]", "TEST.DATASETS", "False"), 2U);
+  EXPECT_EQ(open_for_test("[masked, boxes]", "TRAIN.DATASETS", "True"), 2U);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "graph/file.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"

@@ -3,7 +3,7 @@
 #include "app/classification/config.h"
 #include "app/config/literal.h"
 #include "app/config/read.h"
-#include "app/detection/types.h"
+#include "app/detection/config/types.h"
 #include "app/task_kind.h"
 #include "operators/collective/collective.h"
 #include "tests/detection/detector_config_fixture.h"
@@ -96,6 +96,32 @@ TEST_F(DetectorConfigTest, AnErrorIsAboutTheKeysThatDoNotFit) {
   expect_keys("RING_ORDER: [0, 0]\n", {}, {"RING_ORDER"});
 }
 
+TEST_F(DetectorConfigTest, JitterFitsTheNetwork) {
+  const LargeJitter jitter =
+      read("TRAIN.JITTER: {SIZE: 512x640, RATIOS: [0.5, 1.5]}\n").train.jitter;
+  EXPECT_EQ(jitter.height, 512);
+  EXPECT_EQ(jitter.width, 640);
+  EXPECT_EQ(jitter.ratios, (std::vector<double>{0.5, 1.5}));
+  EXPECT_FALSE(read().train.jitter.on());
+  const auto said = [&](const std::string& yaml) {
+    return notes(read(yaml), DetectorNoteKind::unused);
+  };
+  EXPECT_EQ(said("TRAIN.JITTER.RATIOS: [0.5, 1.5]\n"),
+            Words{folder / "x.yaml" + ":5: TRAIN.JITTER.RATIOS has no effect here: "
+                                      "TRAIN.JITTER.SIZE is empty, so there is no jitter"});
+  EXPECT_EQ(said("TRAIN: {JITTER: {SIZE: 512x640}, SCALES: [512]}\n").size(), 1U);
+  EXPECT_TRUE(said("TRAIN.JITTER: {SIZE: 512x640, RATIOS: [0.5, 1.5]}\n").empty());
+  EXPECT_TRUE(read("TRAIN.JITTER.SIZE: 512x640\nIMAGE: 512x640\n").train.jitter.on());
+  refused("TRAIN.JITTER.SIZE: 512x650\n",
+          "x.yaml:5: TRAIN.JITTER.SIZE 512x650: height and width should be multiples of 32");
+  refused("TRAIN.JITTER.SIZE: 512\n", "x.yaml:5", "'512' should be HEIGHTxWIDTH: 800x1344");
+  refused("TRAIN.JITTER: {SIZE: 512x640, RATIOS: [2, 0.1]}\n",
+          "x.yaml:5: TRAIN.JITTER.RATIOS should be two numbers, the smaller first");
+  refused("TRAIN.JITTER: {SIZE: 512x640, RATIOS: [0, 1]}\n", "x.yaml:5: TRAIN.JITTER.RATIOS");
+  refused("TRAIN.JITTER.SIZE: 512x640\nIMAGE: 800x1344\n",
+          "does not fit: IMAGE is 800x1344, TRAIN.JITTER.SIZE 512x640");
+}
+
 TEST_F(DetectorConfigTest, RefusesTagsThatWouldRunCode) {
   refused("OUTPUT_DIR: !!python/object/apply:os.system ['ls']\n", "x.yaml:5",
           "python/object/apply:os.system would run code");
@@ -157,7 +183,7 @@ TEST_F(DetectorConfigTest, UseNcclChoosesTheAllReduceThatNobodyNamed) {
 TEST_F(DetectorConfigTest, NamesKeysWithoutAMeaningOnce) {
   const DetectorConfig config = read(
       "MEMONGER: False\nMATLAB: octave\nMODEL.EXECUTION_TYPE: simple\nTRAIN.AUTO_RESUME: False\n"
-      "EXPECTED_RESULTS: [['coco', 'box', 'AP', 0.37, 0.01]]\n",
+      "EXPECTED_RESULTS_EMAIL: me@example.org\n",
       {"MEMONGER", "True"});
   EXPECT_EQ(notes(config, DetectorNoteKind::unused).size(), 5U);
   EXPECT_TRUE(notes(read(), DetectorNoteKind::unused).empty());
@@ -187,14 +213,48 @@ TEST_F(DetectorConfigTest, KnowsFunctionsByAnyOfTheirNames) {
                "did you mean FPN.add_fpn_ResNet50_conv5_body?");
 }
 
+// A name of a whole network overrides the keys that it means, as in Detectron.
+TEST_F(DetectorConfigTest, KnowsTheTypesOfWholeNetworks) {
+  const Words one_map{"FPN.FPN_ON",         "False", "FPN.MULTILEVEL_ROIS",  "False",
+                      "FPN.MULTILEVEL_RPN", "False", "TRAIN.PROPOSAL_FILES", "('a',)"};
+  const auto of = [&](const std::string& type) {
+    Words words = one_map;
+    words.insert(words.end(), {"MODEL.TYPE", type});
+    return read("", words);
+  };
+  const DetectorConfig faster = of("VGG16_faster_rcnn");
+  const DetectionModelOptions& model = faster.network.model;
+  EXPECT_EQ(model.type, "generalized_rcnn");
+  EXPECT_EQ(model.conv_body, "VGG16.add_VGG16_conv5_body");
+  EXPECT_EQ(faster.network.fast_rcnn.roi_box_head, "VGG16.add_VGG16_roi_fc_head");
+  EXPECT_TRUE(model.faster_rcnn);
+  EXPECT_TRUE(faster.network.rpn.rpn_on);
+  EXPECT_EQ(faster.origins.of("MODEL.CONV_BODY"), "inferred from MODEL.TYPE");
+  const auto said = notes(faster, DetectorNoteKind::old_type);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("VGG16_faster_rcnn is an old type; it is generalized_rcnn with "
+                         "MODEL.CONV_BODY VGG16.add_VGG16_conv5_body, FAST_RCNN.ROI_BOX_HEAD "),
+            said[0].npos)
+      << said[0];
+  const DetectorConfig frozen = of("ResNet101_rpn_conv4_frozen_features");
+  EXPECT_EQ(frozen.network.model.conv_body, "ResNet.add_ResNet101_conv4_body");
+  EXPECT_TRUE(frozen.network.model.rpn_only);
+  EXPECT_TRUE(frozen.network.train.freeze_conv_body);
+  const DetectorConfig fast = of("VGG_CNN_M_1024_fast_rcnn");
+  EXPECT_EQ(fast.network.model.conv_body, "VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body");
+  EXPECT_FALSE(fast.network.train.freeze_conv_body);
+  const DetectorConfig positions = of("ResNet50_rfcn");
+  EXPECT_EQ(positions.network.model.type, "rfcn");
+  EXPECT_EQ(positions.network.model.conv_body, "ResNet.add_ResNet50_conv5_body");
+  EXPECT_EQ(positions.network.rfcn.reduced_channels, 1024);
+}
+
 TEST_F(DetectorConfigTest, KnowsTypesByTheirOldNames) {
   const DetectorConfig mask = read("", {"MODEL.TYPE", "mask_rcnn_frozen_features"});
   EXPECT_EQ(mask.network.model.type, "generalized_rcnn");
   EXPECT_TRUE(mask.network.train.freeze_conv_body);
   EXPECT_EQ(mask.origins.of("TRAIN.FREEZE_CONV_BODY"), "inferred from MODEL.TYPE");
   EXPECT_EQ(notes(mask, DetectorNoteKind::old_type).size(), 1U);
-  const DetectorConfig wired = read("", {"MODEL.TYPE", "VGG16_faster_rcnn"});
-  EXPECT_EQ(wired.network.model.type, "VGG16_faster_rcnn");
   const auto task = [](const ConfigFiles& files, const std::vector<std::string>& words) {
     return task_kind_of(files, words).name;
   };
@@ -225,11 +285,16 @@ TEST_F(DetectorConfigTest, InfersWhatFollows) {
   EXPECT_EQ(config.replicas(), 8);
   EXPECT_EQ(config.snapshot_iters, 10000);
   EXPECT_EQ(config.network.shape.true_boxes, 128);
-  const DetectorConfig sized = read("IMAGE: 800x1344\nTRAIN: {TRUE_BOXES: 20, PROPOSALS: 30}\n");
+  EXPECT_EQ(config.network.shape.vertices, 8192);
+  const DetectorConfig sized =
+      read("IMAGE: 800x1344\nTRAIN: {TRUE_BOXES: 20, VERTICES: 99, PROPOSALS: 30}\n");
+  EXPECT_EQ(sized.network.shape.vertices, 99);
   EXPECT_EQ(sized.network.shape.height, 800);
   EXPECT_EQ(sized.network.shape.width, 1344);
   EXPECT_EQ(sized.network.shape.true_boxes, 20);
   EXPECT_EQ(sized.network.shape.proposals, 30);
+  refused("TRAIN.VERTICES: 0\n", "x.yaml:5: TRAIN.VERTICES is '0', should be at least 1");
+  refused("TRAIN.VERTICES: 1e9\n", "x.yaml:5: TRAIN.VERTICES");
   EXPECT_EQ(read("", {"--image", "64x96"}).network.shape.width, 96);
   for (const char* image : {"800", "x", "800x", "0x5", "8x99999999999", "-8x8", "70000x8"})
     refused(std::string("IMAGE: ") + image + "\n", "x.yaml:5: IMAGE");

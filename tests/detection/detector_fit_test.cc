@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refuses keys of a detector's configuration that do not fit together, and names their location.
-#include "app/config/not_done.h"
 #include "tests/detection/detector_config_fixture.h"
 
 namespace lockstep::testing {
@@ -35,6 +34,25 @@ TEST_F(DetectorConfigTest, RefusesNumbersWithoutAMeaning) {
   refused("RESNETS.RES5_DILATION: 2\n", "x.yaml:5: RESNETS.RES5_DILATION", "pyramid");
 }
 
+TEST_F(DetectorConfigTest, RefusesPartsThatDoNotFitARfcnOrAVgg) {
+  const auto given = [&](Words words) {
+    words.insert(words.end(), {"FPN.MULTILEVEL_ROIS", "False", "FPN.MULTILEVEL_RPN", "False"});
+    return [this, words] { read("", words); };
+  };
+  expect_error(given({"MODEL.TYPE", "rfcn"}), "MODEL.CONV_BODY", "is a feature pyramid",
+               "MODEL.TYPE rfcn reads one feature map");
+  expect_error(given({"MODEL.TYPE", "rfcn", "MODEL.CONV_BODY", "ResNet.add_ResNet50_conv5_body",
+                      "FPN.FPN_ON", "False", "MODEL.RPN_ONLY", "True"}),
+               "command line: MODEL.RPN_ONLY is true, but MODEL.TYPE rfcn has a second stage");
+  const Words vgg{"MODEL.CONV_BODY", "VGG16.add_VGG16_conv5_body", "FPN.FPN_ON", "False"};
+  Words stage_5 = vgg, stride = vgg;
+  stage_5.insert(stage_5.end(), {"FAST_RCNN.ROI_BOX_HEAD", "ResNet.add_ResNet_roi_conv5_head"});
+  expect_error(given(stage_5), "FAST_RCNN.ROI_BOX_HEAD is stage 5 of a ResNet",
+               "VGG16.add_VGG16_conv5_body is no ResNet");
+  stride.insert(stride.end(), {"RPN.STRIDE", "32"});
+  expect_error(given(stride), "RPN.STRIDE 32 should be 16");
+}
+
 TEST_F(DetectorConfigTest, RefusesAnchorsWithoutAnArea) {
   refused("FPN.RPN_ASPECT_RATIOS: [0.001]\n", "x.yaml:5: FPN.RPN_ASPECT_RATIOS",
           "aspect ratio 0.001 leaves anchors of stride 4 no area");
@@ -61,20 +79,84 @@ TEST_F(DetectorConfigTest, RefusesASectionWithoutKeys) {
   refused("TEST: 5\n", "x.yaml:5: TEST is a section without keys");
 }
 
-TEST_F(DetectorConfigTest, SaysWhatDoesNotChangeResultsYet) {
-  const auto said = notes(read("TEST: {SOFT_NMS: {ENABLED: True}, BBOX_AUG: {ENABLED: False}}\n"),
-                          DetectorNoteKind::missing);
-  ASSERT_EQ(1U, said.size());
-  EXPECT_NE(std::string::npos, said[0].find("x.yaml:5: TEST.SOFT_NMS.ENABLED has no effect"));
+// Views of masks and of heatmaps need the head that predicts them.
+TEST_F(DetectorConfigTest, RefusesViewsOfHeadsThatTheNetworkLacks) {
+  const std::string masks =
+                        "MODEL.MASK_ON: True\nMRCNN: {ROI_MASK_HEAD: "
+                        "mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs, RESOLUTION: 28, "
+                        "ROI_XFORM_RESOLUTION: 14}\n",
+                    mask_views = "TEST.MASK_AUG.ENABLED: True\n";
+  const auto views = [&](const std::string& more) {
+    const DetectorConfig config = read(more);
+    EXPECT_TRUE(notes(config, DetectorNoteKind::unused).empty());
+    return config.test;
+  };
+  EXPECT_TRUE(views(mask_views + masks).mask_aug.enabled);
+  EXPECT_TRUE(views("TEST.BBOX_AUG.ENABLED: True\n").bbox_aug.enabled);
+  refused(mask_views, "x.yaml:5: TEST.MASK_AUG.ENABLED is true, but the network predicts no masks",
+          "or MODEL.MASK_ON to true");
+  refused("TEST.KPS_AUG.ENABLED: True\n" + masks,
+          "x.yaml:5: TEST.KPS_AUG.ENABLED is true, but the network predicts no heatmaps",
+          "or MODEL.KEYPOINTS_ON to true");
+  refused("KRCNN.NMS_OKS: True\n",
+          "x.yaml:5: KRCNN.NMS_OKS is true, but the network predicts no keypoints");
+  refused("TEST.MASK_AUG: {ENABLED: True, SCALE_SIZE_DEP: True}\n" + masks,
+          "x.yaml:5: TEST.MASK_AUG.SCALE_SIZE_DEP is true, but Detectron chooses scales by the "
+          "size of an object only for keypoints");
+  for (const char* part : {"TEST.MASK_AUG.HEUR: HM_AVG\n", "TEST.KPS_AUG.HEUR: SOFT_AVG\n"})
+    refused(part, "x.yaml:5: TEST.", "HEUR", "_AVG");
 }
 
-// Keys of Detectron without a meaning here are noted. A command refuses such a key only if its row
-// says so (`not_done.asked`).
-TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseOtherKeysWithoutEffect) {
+TEST_F(DetectorConfigTest, RefusesViewsThatDetectronForbids) {
+  const auto refused_views = [&](const std::string& more, const std::string& why) {
+    refused("TEST.BBOX_AUG: {ENABLED: True, " + more + "}\n", "x.yaml:5: TEST.BBOX_AUG.", why);
+  };
+  refused_views("SCALE_SIZE_DEP: True", "SCALE_SIZE_DEP is true, but Detectron chooses scales");
+  refused_views("SCORE_HEUR: AVG", "SCORE_HEUR does not fit: SCORE_HEUR AVG, but COORD_HEUR UNION");
+  refused_views("COORD_HEUR: ID", "COORD_HEUR does not fit: SCORE_HEUR UNION, but COORD_HEUR ID");
+  refused_views("SCORE_HEUR: ID, COORD_HEUR: AVG",
+                "SCORE_HEUR does not fit: SCORE_HEUR ID needs the same proposals in all views");
+  refused_views("SCORE_HEUR: MAX", "SCORE_HEUR");
+  const std::string views = "TEST.BBOX_AUG.ENABLED: True\n",
+                    votes = "TEST.BBOX_VOTE.ENABLED: True\n",
+                    soft = "TEST.SOFT_NMS.ENABLED: True\n";
+  const Words alone{"MODEL.FASTER_RCNN", "False", "MODEL.RPN_ONLY", "True"},
+      dense{"MODEL.TYPE", "retinanet", "MODEL.FASTER_RCNN", "False", "RETINANET.RETINANET_ON",
+            "True"};
+  const auto refused_with = [&](const std::string& more, const Words& words, const auto&... parts) {
+    SCOPED_TRACE(more);
+    expect_error([&] { read(more, words); }, parts...);
+  };
+  refused_with(views, alone, "x.yaml:5: TEST.BBOX_AUG.ENABLED is true, but Detectron merges views ",
+               "set it to false for an RPN alone");
+  refused_with(views, dense, "set it to false for RetinaNet");
+  refused_with(votes, alone, "x.yaml:5: TEST.BBOX_VOTE.ENABLED is true, but Detectron votes only ",
+               "set it to false for an RPN alone");
+  refused_with(votes, dense, "set it to false for RetinaNet");
+  refused_with(soft, alone,
+               "x.yaml:5: TEST.SOFT_NMS.ENABLED is true, but an RPN alone has no classes");
+  refused_with(soft, {"TEST.SOFT_NMS.SIGMA", "0"}, "TEST.SOFT_NMS.SIGMA should be more than 0");
+  refused_with(
+      votes,
+      {"TEST.BBOX_VOTE.SCORING_METHOD", "TEMP_AVG", "TEST.BBOX_VOTE.SCORING_METHOD_BETA", "0"},
+      "TEST.BBOX_VOTE.SCORING_METHOD_BETA does not fit: SCORING_METHOD TEMP_AVG divides by "
+      "the beta of 0");
+  EXPECT_TRUE(read(soft, dense).network.test.soft_nms.enabled);
+  // Proposals of a file are the same in all views.
+  EXPECT_EQ(read("TEST.BBOX_AUG: {ENABLED: True, SCORE_HEUR: AVG, COORD_HEUR: ID}\n"
+                 "TRAIN.PROPOSAL_FILES: [a.safetensors]\n",
+                 {"MODEL.FASTER_RCNN", "False"})
+                .test.bbox_aug.coord_heur,
+            "ID");
+}
+
+// Keys of Detectron without a meaning here are noted, and refused by no command.
+TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseKeysWithoutEffect) {
   DetectorConfig defaults;
-  int unused = 0;
+  int unused = 0, on_minibatches = 0;
   for (const ConfigKey& key : keys_of(defaults)) {
-    if (!key.facts.unused || key.facts.not_done.asked) continue;
+    if (!key.facts.unused) continue;
+    on_minibatches += key.key == "KRCNN.MIN_KEYPOINT_COUNT_FOR_VALID_MINIBATCH" ? 1 : 0;
     SCOPED_TRACE(key.key);
     const bool* const* is_on = std::get_if<bool*>(&key.target);
     const std::string other = is_on ? **is_on ? "False" : "True" : "7";
@@ -82,29 +164,10 @@ TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseOtherKeysWithoutEffect) {
     const auto said = notes(config, DetectorNoteKind::unused);
     ASSERT_EQ(said.size(), 1u);
     EXPECT_NE(said[0].find("command line: " + key.key + " has no effect here"), std::string::npos);
-    EXPECT_TRUE(notes(config, DetectorNoteKind::missing).empty());
-    for (const char* command : {"train", "test", "infer", "export"})
-      EXPECT_NO_THROW(refuse_not_done(keys_of(config), command, config.origins, config.path));
     ++unused;
   }
   EXPECT_GE(unused, 15);
-}
-
-// In Detectron this threshold selects the boxes that are learnt. Training accepts it while both
-// thresholds are equal.
-TEST_F(DetectorConfigTest, TrainingRefusesAnotherThresholdOfBoxes) {
-  const auto train = [&](const Words& words) {
-    DetectorConfig config = read("", words);
-    refuse_not_done(keys_of(config), "train", config.origins, config.path);
-  };
-  expect_error(
-      [&] {
-        train({"TRAIN.BBOX_THRESH", "0.6"});
-      },
-      "command line: TRAIN.BBOX_THRESH 0.6 has no effect in this version", "`lockstep train`",
-      "TRAIN.FG_THRESH also decides");
-  train({"TRAIN.FG_THRESH", "0.6"});
-  train({"TRAIN.BBOX_THRESH", "0.6", "TRAIN.FG_THRESH", "0.6"});
+  EXPECT_EQ(on_minibatches, 1);
 }
 
 TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
@@ -153,7 +216,7 @@ TEST_F(DetectorConfigTest, RefusesHeadsThatDoNotFit) {
           "x.yaml:7: MRCNN.RESOLUTION", "should be 14");
   refused("MODEL.MASK_ON: True\n" + mask_head + "v1up\nMRCNN.UPSAMPLE_RATIO: 2\n",
           "x.yaml:7: MRCNN.UPSAMPLE_RATIO", "should be 28");
-  read("MODEL.MASK_ON: True\n" + mask_head + "v0upshare\nMRCNN.ROI_XFORM_RESOLUTION: 14\n");
+  read("MODEL.MASK_ON: True\n" + mask_head + "v0up\nMRCNN.ROI_XFORM_RESOLUTION: 14\n");
   const std::string points =
       "MODEL.KEYPOINTS_ON: True\nKRCNN.ROI_KEYPOINTS_HEAD: add_roi_pose_head_v1convX\n";
   refused("MODEL.KEYPOINTS_ON: True\n", "x.yaml:5: MODEL.KEYPOINTS_ON", "no keypoint head");
@@ -161,12 +224,94 @@ TEST_F(DetectorConfigTest, RefusesHeadsThatDoNotFit) {
   const std::string more = points + "KRCNN: {NUM_KEYPOINTS: 17, UP_SCALE: 2, ";
   refused(more + "HEATMAP_SIZE: 56}\n", "x.yaml:7: KRCNN.HEATMAP_SIZE", "should be 14");
   read(more + "HEATMAP_SIZE: 28, USE_DECONV_OUTPUT: True}\n");
+  const std::string of_stage_5 =
+      "MODEL.KEYPOINTS_ON: True\nKRCNN: {ROI_KEYPOINTS_HEAD: "
+      "add_ResNet_roi_conv5_head_for_keypoints, NUM_KEYPOINTS: 17, UP_SCALE: 2, "
+      "USE_DECONV_OUTPUT: True, ROI_XFORM_RESOLUTION: 14, ";
+  refused(of_stage_5 + "HEATMAP_SIZE: 56}\n", "x.yaml:6: KRCNN.HEATMAP_SIZE",
+          "should be 28, 7 cells of KRCNN.ROI_XFORM_RESOLUTION 14");
+  read(of_stage_5 + "HEATMAP_SIZE: 28, DILATION: 2}\n");
   expect_error(
       [&] {
         read("", {"FAST_RCNN.ROI_BOX_HEAD", ""});
       },
       "FAST_RCNN.ROI_BOX_HEAD is missing");
   expect_error([&] { read("", {"MODEL.CONV_BODY", ""}); }, "MODEL.CONV_BODY is missing");
+}
+
+TEST_F(DetectorConfigTest, RefusesHeadsOfShapesThatDoNotFit) {
+  const std::string masks =
+      "MODEL.MASK_ON: True\nMRCNN: {ROI_MASK_HEAD: mask_rcnn_fcn_head_v1up, RESOLUTION: ";
+  const std::string points =
+      "MODEL.KEYPOINTS_ON: True\nKRCNN: {ROI_KEYPOINTS_HEAD: add_roi_pose_head_v1convX, "
+      "NUM_KEYPOINTS: 17, USE_DECONV_OUTPUT: True, HEATMAP_SIZE: ";
+  read(masks + "14}\n");
+  read(points + "14}\n");
+  refused(masks + "42, UPSAMPLE_RATIO: 3}\n", "x.yaml:6: MRCNN.UPSAMPLE_RATIO 3 should be 1 or an ",
+          "even number");
+  refused(masks + "56, USE_FC_OUTPUT: True, UPSAMPLE_RATIO: 2}\n",
+          "x.yaml:6: MRCNN.UPSAMPLE_RATIO 2 should be 1 with MRCNN.USE_FC_OUTPUT");
+  read(masks + "56, USE_FC_OUTPUT: True}\n");
+  refused(masks + "14, ROI_XFORM_METHOD: RoIPoolF}\n", "x.yaml:6: MRCNN.ROI_XFORM_METHOD",
+          "needs RoIAlign");
+  refused(masks + "14}\nTRAIN.FG_FRACTION: 0.001\n", "x.yaml:7: TRAIN.FG_FRACTION",
+          "MODEL.MASK_ON would learn nothing");
+  refused(points + "42, UP_SCALE: 3}\n", "x.yaml:6: KRCNN.UP_SCALE 3 should be 1 or an even");
+  refused(points + "14, DECONV_KERNEL: 3}\n", "x.yaml:6: KRCNN.DECONV_KERNEL 3 should be even");
+  refused(points + "14, CONV_HEAD_KERNEL: 2}\n", "x.yaml:6: KRCNN.CONV_HEAD_KERNEL 2 ",
+          "should be odd");
+  refused(points + "14, DILATION: 2}\n", "x.yaml:6: KRCNN.DILATION 2 should be 1");
+  refused(points + "14, ROI_XFORM_METHOD: RoIPoolF}\n", "x.yaml:6: KRCNN.ROI_XFORM_METHOD");
+  const Words alone{"MODEL.FASTER_RCNN", "False", "MODEL.RPN_ONLY", "True"},
+      dense{"MODEL.TYPE", "retinanet", "MODEL.FASTER_RCNN", "False", "RETINANET.RETINANET_ON",
+            "True"};
+  for (const auto& [text, key] : {std::pair{masks, "MASK_ON"}, {points, "KEYPOINTS_ON"}}) {
+    SCOPED_TRACE(key);
+    const std::string on = join("x.yaml:5: MODEL.", key, " is true, but MODEL.");
+    expect_error([&, shapes = text] { read(shapes + "14}\n", alone); }, on + "RPN_ONLY is true");
+    expect_error([&, shapes = text] { read(shapes + "14}\n", dense); },
+                 on + "TYPE retinanet has no RoI heads");
+  }
+}
+
+// A mask head that shares stage 5 with the box head pools as the box head does.
+TEST_F(DetectorConfigTest, RefusesASharedStage5ThatDiffers) {
+  const std::string shared =
+      "MODEL.MASK_ON: True\nMRCNN: {ROI_MASK_HEAD: mask_rcnn_fcn_head_v0upshare, "
+      "ROI_XFORM_RESOLUTION: 14, RESOLUTION: 14, DILATION: ";
+  refused(shared + "1}\n", "x.yaml:6: MRCNN.ROI_MASK_HEAD", "shares the box head's stage 5",
+          "FAST_RCNN.ROI_BOX_HEAD fast_rcnn_heads.add_roi_2mlp_head lacks");
+  const Words one_map{"MODEL.CONV_BODY",
+                      "ResNet.add_ResNet50_conv4_body",
+                      "FPN.FPN_ON",
+                      "False",
+                      "FPN.MULTILEVEL_RPN",
+                      "False",
+                      "FPN.MULTILEVEL_ROIS",
+                      "False",
+                      "FAST_RCNN.ROI_BOX_HEAD",
+                      "ResNet.add_ResNet_roi_conv5_head",
+                      "FAST_RCNN.ROI_XFORM_METHOD",
+                      "RoIAlign",
+                      "FAST_RCNN.ROI_XFORM_RESOLUTION",
+                      "14",
+                      "FAST_RCNN.ROI_XFORM_SAMPLING_RATIO",
+                      "0"};
+  const auto with = [&](const std::string& key, const std::string& value) {
+    Words words = one_map;
+    words.insert(words.end(), {key, value});
+    return words;
+  };
+  EXPECT_TRUE(read(shared + "1}\n", one_map).network.model.mask_on);
+  expect_error([&] { read(shared + "2}\n", one_map); }, "x.yaml:6: MRCNN.DILATION 2 should be 1");
+  for (const auto& [key, value] : {std::pair{"ROI_XFORM_METHOD", "RoIPoolF"},
+                                   {"ROI_XFORM_RESOLUTION", "7"},
+                                   {"ROI_XFORM_SAMPLING_RATIO", "2"}}) {
+    const std::string name = key;
+    const Words words = with("FAST_RCNN." + name, value);
+    expect_error([&] { read(shared + "1}\n", words); }, "MRCNN." + name,
+                 "should be FAST_RCNN." + name, "shares the box head's stage 5");
+  }
 }
 
 TEST_F(DetectorConfigTest, RefusesOtherThingsThatDoNotFit) {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "app/onnx/tensor_files.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/model_files.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "app/config/read.h"
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "graph/file.h"
 #include "tests/support/temporary_folder.h"
 
@@ -117,10 +117,35 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
   EXPECT_EQ(notes[DetectorNoteKind::old_function], 16);
   EXPECT_EQ(notes[DetectorNoteKind::old_type], 3);
   EXPECT_EQ(of_muji, 2);
-  EXPECT_EQ(notes[DetectorNoteKind::unused], 0);
-  EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and test-time augmentation
+  EXPECT_EQ(notes[DetectorNoteKind::unused], 5);  // AREA_TH_LO, AREA_TH_HI of two files, AREA_TH
   EXPECT_EQ(notes[DetectorNoteKind::old_key], 0);
   EXPECT_EQ(notes[DetectorNoteKind::batch], 0);
+}
+
+// Our files beside Detectron's of the same network: every key but the weights and the folder.
+TEST(detectron_configs, OurFilesHaveTheValuesOfDetectrons) {
+  const std::map<std::string, std::string> alike{
+      {"faster_rcnn_R-50-FPN", "12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml"},
+      {"mask_rcnn_R-50-FPN", "12_2017_baselines/e2e_mask_rcnn_R-50-FPN_1x.yaml"},
+      {"keypoint_rcnn_R-50-FPN", "12_2017_baselines/e2e_keypoint_rcnn_R-50-FPN_1x.yaml"}};
+  const TemporaryFolder folder;
+  std::size_t compared = 0;
+  for (const DetectronFile& file : detectron_files())
+    for (const auto& [ours, theirs] : alike) {
+      if (file.name != theirs) continue;
+      SCOPED_TRACE(ours);
+      write_file(folder / "file.yaml", file.text());
+      DetectorConfig wanted = read_detector_config(config_files(folder / "file.yaml"), {});
+      DetectorConfig read = read_detector_config(
+          config_files(LOCKSTEP_SOURCE_DIR "/configs/detection/" + ours + ".yaml"), {});
+      ConfigKeys keys = keys_of(read);
+      for (const ConfigKey& key : keys_of(wanted)) {
+        if (key.key == "TRAIN.WEIGHTS" || key.key == "OUTPUT_DIR") continue;
+        EXPECT_EQ(text_of(*find_key(keys, key.key)), text_of(key)) << key.key;
+      }
+      ++compared;
+    }
+  EXPECT_EQ(compared, alike.size());
 }
 
 TEST(detectron_configs, All229DefaultsAreDetectrons) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/detection/found_boxes.h"
+#include "app/detection/find/found_boxes.h"
 
 namespace lockstep::testing {
 

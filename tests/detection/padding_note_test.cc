@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The detectors that padding affects: detectors that normalise whole pictures.
-#include "app/detection/padding_note.h"
+#include "app/detection/train/padding_note.h"
 
 #include "app/detection/network.h"
 #include "tests/detection/detector_config_fixture.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // proposals.safetensors: reading returns the written proposals without the proposals that
 // Detectron's rules drop.
-#include "app/detection/proposal_file.h"
+#include "app/detection/datasets/proposal_file.h"
 
 #include <gtest/gtest.h>
 
@@ -170,14 +170,18 @@ TEST(ProposalRules, TakeTheBestOfThoseThatRoundToOnePlace) {
   const Chosen boxes{{10, 10, 30, 30}, {10.25F, 9.75F, 30, 30}, {10.75F, 10, 30, 30}};
   EXPECT_EQ(chosen_of(boxes, {}), (Chosen{boxes[0], boxes[2]}));
   EXPECT_EQ(chosen_of(boxes, {.rounding = 0}), boxes);
-  // In cells of 16 pixels at twice the picture's size, 20 and 21.5 are in cell 1 and 26 is in cell
-  // 2.
-  EXPECT_EQ(chosen_of(boxes, {.rounding = 1.0 / 16, .scale = 120, .longest = 500}),
-            (Chosen{boxes[0]}));
-  EXPECT_EQ(chosen_of({{10, 10, 30, 30}, {13, 10, 30, 30}},
-                      {.rounding = 1.0 / 16, .scale = 120, .longest = 500})
-                .size(),
-            2U);
+}
+
+// In cells of 16 pixels at twice the picture's size, 20 and 21.5 are in cell 1 and 26 is in cell 2.
+TEST(ProposalRules, GiveThoseThatRoundToOnePlaceTheFirst) {
+  const Chosen boxes{
+      {10, 10, 30, 30}, {13, 10, 30, 30}, {10.75F, 10, 30, 30}, {12.75F, 10.25F, 30, 30}};
+  Chosen shared = boxes;
+  share_places(shared, 2.0 / 16);
+  EXPECT_EQ(shared, (Chosen{boxes[0], boxes[1], boxes[0], boxes[1]}));
+  shared = boxes;
+  share_places(shared, 0);
+  EXPECT_EQ(shared, boxes);
 }
 
 TEST(ProposalRules, TakeTheBestPlacesThenLeaveOutCrowds) {
@@ -199,14 +203,12 @@ TEST_F(ProposalRulesOf, AConfigurationAreDetectrons) {
                       testing = proposal_rules_for_testing(config);
   EXPECT_EQ(training.places, 700);
   EXPECT_EQ(training.rounding, 1);
-  EXPECT_EQ(training.scale, 0);
   EXPECT_EQ(training.crowd_share, 0.6);
   EXPECT_EQ(training.least_area, 9);
   EXPECT_EQ(training.least_side, 2);
   EXPECT_EQ(testing.places, 300);
-  EXPECT_EQ(testing.rounding, 0.25);
-  EXPECT_EQ(testing.scale, 500);
-  EXPECT_EQ(testing.longest, 900);
+  EXPECT_EQ(testing.rounding, 1) << "DEDUP_BOXES drops none";
+  EXPECT_EQ(testing.least_side, 2);
   EXPECT_EQ(testing.crowd_share, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/detection/network.h"
+#include "data/coco/masks.h"
 #include "data/detection/picture_set.h"
 #include "graph/file.h"
 #include "lockstep/data_parallel.h"
@@ -15,6 +16,7 @@
 #include "lockstep/processes.h"
 #include "lockstep/random.h"
 #include "lockstep/session.h"
+#include "tests/detection/shape_feeds.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
@@ -41,6 +43,34 @@ inline const std::string kSmallRpn =
 inline const std::string kSmallRetinaNet = "MODEL: {TYPE: retinanet, " + kSmallModel +
                                            "}\nRETINANET: {RETINANET_ON: True, NUM_CONVS: 1, "
                                            "INFERENCE_TH: 0}\n";
+
+inline const std::string kSmallMaskHead =
+    "MODEL.MASK_ON: True\n"
+    "MRCNN: {ROI_MASK_HEAD: mask_rcnn_heads.mask_rcnn_fcn_head_v1up4convs, RESOLUTION: 8, "
+    "ROI_XFORM_RESOLUTION: 4, ROI_XFORM_SAMPLING_RATIO: 2, DIM_REDUCED: 8, DILATION: 1, "
+    "CONV_INIT: MSRAFill}\n";
+inline const std::string kSmallKeypointHead =
+    "MODEL.KEYPOINTS_ON: True\n"
+    "KRCNN: {ROI_KEYPOINTS_HEAD: keypoint_rcnn_heads.add_roi_pose_head_v1convX, "
+    "NUM_KEYPOINTS: 5, HEATMAP_SIZE: 16, UP_SCALE: 2, USE_DECONV_OUTPUT: True, CONV_HEAD_DIM: 8, "
+    "NUM_STACKED_CONVS: 2, ROI_XFORM_RESOLUTION: 4, ROI_XFORM_SAMPLING_RATIO: 2, CONV_INIT: "
+    "MSRAFill}\n";
+inline const std::string kSmallMask = kSmallFaster + kSmallMaskHead;
+inline const std::string kSmallKeypoints = kSmallFaster + kSmallKeypointHead;
+// Stage 5 as each head; the masks' is the boxes'. The body has one map.
+inline const std::string kSmallStage5 =
+    "MODEL: {TYPE: generalized_rcnn, CONV_BODY: ResNet.add_ResNet18_conv4_body, NUM_CLASSES: 5, "
+    "FASTER_RCNN: True, MASK_ON: True, KEYPOINTS_ON: True}\n"
+    "FAST_RCNN: {ROI_BOX_HEAD: ResNet.add_ResNet_roi_conv5_head, ROI_XFORM_METHOD: RoIAlign, "
+    "ROI_XFORM_RESOLUTION: 4, ROI_XFORM_SAMPLING_RATIO: 2}\n"
+    "MRCNN: {ROI_MASK_HEAD: mask_rcnn_heads.mask_rcnn_fcn_head_v0upshare, RESOLUTION: 8, "
+    "ROI_XFORM_RESOLUTION: 4, ROI_XFORM_SAMPLING_RATIO: 2, DIM_REDUCED: 8, DILATION: 1}\n"
+    "KRCNN: {ROI_KEYPOINTS_HEAD: keypoint_rcnn_heads.add_ResNet_roi_conv5_head_for_keypoints, "
+    "NUM_KEYPOINTS: 5, HEATMAP_SIZE: 8, USE_DECONV: True, DECONV_DIM: 8, ROI_XFORM_RESOLUTION: "
+    "4, ROI_XFORM_SAMPLING_RATIO: 2}\n";
+// The keys of kSmallBody that differ for a body with one map.
+inline const std::vector<std::string> kOneMap{"FPN.FPN_ON", "False",     "FPN.MULTILEVEL_RPN",
+                                              "False",      "RPN.SIZES", "(16, 32, 64)"};
 
 inline DetectorConfig small_detector_config(const std::string& model,
                                             const std::vector<std::string>& words = {},
@@ -93,6 +123,9 @@ struct SmallDetector {
     fill("gt_boxes",
          [&](int64_t, int64_t i) { return i < 4 ? object[static_cast<std::size_t>(i)] : 0.0F; });
     fill("gt_classes", [](int64_t, int64_t i) { return int64_t{i == 0}; });
+    ShapeFeeds shapes(model);
+    shapes.feed(view_of(values.at("gt_boxes")), feeds);
+    for (const char* name : {"gt_vertices", "gt_vertex_of", "gt_keypoints"}) values.erase(name);
     for (const auto& [name, literal] : values) feeds.set(name, view_of(literal));
     feeds.set(Role::rate, 2e-4F);  // a network without normalisation
     if (feeds.has(Role::correction)) feeds.set(Role::correction, 1);
@@ -110,20 +143,32 @@ class CutScenes final : public PictureSet {
       table_.images[i].height = many_sizes ? 128 - 5 * n : 128 - 40 * (n % 3);
       table_.images[i].width = many_sizes ? 28 + 5 * n : 128 - 16 * (n % 2);
     }
+    for (const CocoObject& object : table_.objects)
+      if (object.mask >= 0) cut(table_.masks[object.mask], table_.images[object.image]);
   }
   const Annotations& annotations() const override { return table_; }
   Image picture(std::size_t number) const override {
     const Image scene = scenes_.picture(number);
     const CocoImage& size = table_.images[number];
-    Image cut{size.height, size.width, {}};
-    for (int64_t y = 0; y < cut.height; ++y) {
+    Image part{size.height, size.width, {}};
+    for (int64_t y = 0; y < part.height; ++y) {
       const auto row = scene.rgb.begin() + 3 * y * scene.width;
-      cut.rgb.insert(cut.rgb.end(), row, row + 3 * cut.width);
+      part.rgb.insert(part.rgb.end(), row, row + 3 * part.width);
     }
-    return cut;
+    return part;
   }
 
  private:
+  static void cut(RunLengths& mask, const CocoImage& size) {
+    const std::vector<uint8_t> pixels = bitmap_of(mask);
+    std::vector<uint8_t> kept;
+    for (int64_t y = 0; y < size.height; ++y) {
+      const auto row = pixels.begin() + y * mask.width;
+      kept.insert(kept.end(), row, row + size.width);
+    }
+    mask = mask_of_bitmap(kept, size.height, size.width);
+  }
+
   ScenePictures scenes_;
   Annotations table_;
 };

@@ -86,6 +86,31 @@ TEST_F(EmulatedTraining, FedAheadHasTheBitsOfFedInTurnAndResumesToThem) {
   }
 }
 
+// A GPU copies the slices of a resident set from its memory.
+TEST_F(EmulatedTraining, AResidentSetHasTheBitsOfAFedOneInTheFirstEpoch) {
+  for (const char* bytes : {"false", "true"}) {
+    SCOPED_TRACE(join("bytes: ", bytes));
+    const std::vector<std::string> keys{"DATA.BYTES", bytes, "DATA.TRAIN_SIZE", "1240"};
+    std::vector<std::string> resident = keys;
+    resident.insert(resident.end(), {"TRAIN.RESIDENT", "true"});
+    ClassificationTask task(config(kDigitsRun, resident));
+    TrainingRun run(task, 1, nullptr);
+    for (int64_t step = run.start(); step < 7; ++step) run.step(step);
+    EXPECT_TRUE(run.session().save() == fed_in_turn(config(kDigitsRun, keys)));
+  }
+}
+
+// Rank 0 compares the times of all ranks, and says that they are host times.
+TEST_F(EmulatedTraining, StepsAreTimedAsAWhole) {
+  ClassificationTask task(config(kDigitsRun));
+  TrainingRun run(task, 1, nullptr);
+  for (int64_t step = run.start(); step < 3; ++step) run.step(step);
+  EXPECT_TRUE(run.spent().on_queues);
+  EXPECT_EQ(run.spent().steps, 3);
+  EXPECT_EQ(run.spent().waiting, 0) << "a part of the computation";
+  EXPECT_GT(run.spent().computing, 0);
+}
+
 // Minibatches with a shape that changes at a step, as the padded shape of detectors does.
 class SecondFormFrom final : public MinibatchSource {
  public:

@@ -20,11 +20,11 @@ LIMIT = 1e-5
 REFUSED = {"padding.plain.onnx": "Control flow on data is not supported"}
 
 
-def check(lockstep, work, path, truth, replicas):
+def check(lockstep, work, path, truth, replicas, *more):
     out = work / "out"
     shutil.rmtree(out, ignore_errors=True)
     run = subprocess.run([lockstep, "step", path, "--inputs", work / "in", "--outputs", out, "--loss",
-                          "loss", "--devices", f"cpu*{replicas}"], capture_output=True, text=True)
+                          "loss", "--devices", f"cpu*{replicas}", *more], capture_output=True, text=True)
     if run.returncode != 0:
         return run.stderr.strip()
     for name in truth:

@@ -29,7 +29,6 @@ void read_all_arrays(const std::string& bytes, const std::string& extension) {
 
 void read_npz_arrays(const std::string& bytes) { read_all_arrays(bytes, ".npz"); }
 void read_csv_arrays(const std::string& text) { read_all_arrays(text, ".csv"); }
-void read_columns(const std::string& text) { parse_array_columns(text); }
 
 Seeds npz_seeds() {
   using testing::counting;
@@ -47,7 +46,5 @@ Seeds csv_seeds() {
   return {"a,b\n1,2\n3,4.5\n", "x.0,x.1,\"y\"\r\n1,-2e3,\"nan\"\r\n\"3\",4,inf\r\n",
           "\xEF\xBB\xBFz[0],z[1]\n9223372036854775807,0\n\n"};
 }
-
-Seeds columns_seeds() { return {"x: [a, b, c]; y: price", "x: [\"a, b\", c[0]];\ny: [d]"}; }
 
 }  // namespace lockstep::fuzz

@@ -36,6 +36,7 @@ class Models:
     def make(self, lot, folder):
         name, seed = lot.choice(self.seeds)
         (folder / "model.onnx").write_bytes(damaged_model(seed, lot, self.seeds))
+        (folder / "sound.onnx").write_bytes(seed)
         os.link(self.work / "weights", folder / "weights")
         inputs = self.work / ("images" if name.endswith(".onnx") else "numbers")
         devices = lot.choice(["cpu", "cpu*2", "cpu*3"])
@@ -44,6 +45,7 @@ class Models:
              lot.choice(["summary", "text", "order", "dot", "buckets"])],
             ["plan", "model.onnx", "--batch", lot.choice(["1", "2", "32"]), "--devices", devices],
             ["plan", "model.onnx", "--inference"],
+            ["diff", "sound.onnx", "model.onnx", *lot.choice([[], ["--all"], ["--json"], ["--weights"]])],
             ["run", "model.onnx", "--inputs", inputs, "--outputs", "run"],
             ["step", "model.onnx", "--inputs", inputs, "--outputs", "step", "--loss", "loss",
              "--devices", lot.choice(["cpu", "cpu*2"])],

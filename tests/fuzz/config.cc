@@ -5,7 +5,7 @@
 
 #include "app/arrays/config.h"
 #include "app/control/control_config.h"
-#include "app/detection/detector_config.h"
+#include "app/detection/config/detector_config.h"
 #include "app/task_kind.h"
 #include "app/text/config.h"
 #include "tests/fuzz/fuzz.h"
@@ -78,15 +78,18 @@ void read_configuration(const std::string& text) {
 }
 
 Seeds config_seeds() {
-  Seeds seeds{testing::kTrainingConfig,
-              ClassificationConfig().yaml(),
-              "TRAIN: {BATCH_SIZE: 64}\nSOLVER:\n  STEPS: [0, 2]\n  LR_POLICY: step\n",
-              "DEVICES: 'cpu*4'\nALL_REDUCE: xring#2:32k:rechd\nRING_ORDER: [0, 2, 1, 3]\n",
-              "MODEL: {TYPE: char_gru, LAYERS: 2}\nDATA: {FILES: ['*.md', docs], LENGTH: 64}\n",
-              "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n",
-              "MODEL: {TYPE: actor_critic, HIDDEN: [8]}\nCONTROL: {LAMBDA: 0.9, STEPS: 16}\n",
-              "MODEL: {TYPE: rpn, CONV_BODY: add_ResNet50_conv4_body, RPN_ONLY: True}\n"
-              "TRAIN.SCALES: (800, 900)\nTRAIN.DATASETS: ('a', 'b')\nMEMONGER: False\n"};
+  Seeds seeds{
+      testing::kTrainingConfig,
+      ClassificationConfig().yaml(),
+      "TRAIN: {BATCH_SIZE: 64}\nSOLVER:\n  STEPS: [0, 2]\n  LR_POLICY: step\n",
+      "DEVICES: 'cpu*4'\nALL_REDUCE: xring#2:32k:rechd\nRING_ORDER: [0, 2, 1, 3]\n",
+      "MODEL: {TYPE: char_gru, LAYERS: 2}\nDATA: {FILES: ['*.md', docs], LENGTH: 64}\n",
+      "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n",
+      "MODEL: {TYPE: actor_critic, HIDDEN: [8]}\nCONTROL: {LAMBDA: 0.9, STEPS: 16}\n",
+      "MODEL: {TYPE: rpn, CONV_BODY: add_ResNet50_conv4_body, RPN_ONLY: True}\n"
+      "TRAIN.SCALES: (800, 900)\nTRAIN.DATASETS: ('a', 'b')\nMEMONGER: False\n",
+      "MODEL: {TYPE: rpn, CONV_BODY: add_ResNet50_conv4_body, RPN_ONLY: True}\nDATASETS:\n"
+      "  a: {IMAGES: i, ANNOTATIONS: j, KEYPOINT_SIGMAS: [0.1, 1], KEYPOINT_FLIPS: [[l, r]]}\n"};
   return seeds;
 }
 

@@ -86,7 +86,7 @@ const onnx::ModelProto& classifier() {
 void read_metadata(const std::string& text) {
   accepts([&] {
     const MemoryFile file(with_metadata(step(), text));
-    const LoadedModel loaded = load_model(all_ops(), file.path());
+    const SourcedModel loaded = with_two_rows(load_model(all_ops(), file.path()));
     accepts([&] { print_and_verify(loaded); });
     accepts([&] { plan_and_run(loaded.model); });
   });

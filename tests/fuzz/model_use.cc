@@ -4,8 +4,18 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <sstream>
 
+#include "app/inspect/figures.h"
+#include "app/inspect/graph_json.h"
+#include "app/inspect/plan_json.h"
+#include "app/inspect/requests.h"
+#include "app/inspect/summary.h"
+#include "app/pages/graph_page.h"
+#include "graph/dot.h"
+#include "graph/phases.h"
 #include "graph/print.h"
+#include "graph/summary.h"
 #include "graph/verify.h"
 #include "lockstep/operators.h"
 #include "runtime/exec/executor.h"
@@ -88,14 +98,38 @@ void run(Plan plan, const std::vector<Dims>& dims) {
   make_executor(std::move(plan), state, workers)->run(feeds, {});
 }
 
+// As `lockstep inspect` does, with a plan.
+void print_figures(const SourcedModel& source) {
+  const ModelFigures figures = figures_of(source);
+  const LookedAt planned =
+      main_graph(source.model).node_count() > kFewNodes ? LookedAt{} : looked_at(source);
+  std::ostringstream documents;
+  documents << summary_of(source, figures, planned, true);
+  write_json(documents, source, figures, planned);
+  if (planned.plan) write_json(documents, *planned.plan, planned.memory);
+  write_graph_page(documents, source, figures, planned, {.title = source.model.inference.name()});
+}
+
 }  // namespace
 
-void print_and_verify(const LoadedModel& file) {
-  const TrainingModel& model = file.model;
+SourcedModel with_two_rows(LoadedModel file) {
+  SourcedModel source{std::move(file), RunSettings{.devices = {}, .threads = 1}, {}};
+  BatchShares& shares = source.shares;
+  shares.replicas = source.model.replicas;
+  for (const StepInput& input : source.model.inputs)
+    shares.parts = std::max<int64_t>(shares.parts, input.part + 1);
+  shares.batch = 2 * shares.count();
+  return source;
+}
+
+void print_and_verify(const SourcedModel& source) {
+  const TrainingModel& model = source.model;
   summary_of(model);
   text_of(model, {.where = true});
   order_of(model);
-  dot_of(model.step.node_count() > 0 ? model.step : model.inference);
+  dot_of(main_graph(model));
+  dot_of(main_graph(model), {.depth = 1});
+  print_figures(source);
   verify(model);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Damages models, configurations and files of runs, and runs one command on each. The command must exit
-with 0 or 2, within 10 s of CPU time and 1 GiB plus four times the file of memory.
+with 0 or 2 (`diff` also with 1), within 10 s of CPU time and 1 GiB plus four times the file of memory.
 
 Usage: mutate.py LOCKSTEP_BINARY [--files N] [--seed N] [--jobs N] [--keep DIR] [--only INDEX]
 
@@ -44,6 +44,7 @@ class Result:
     wall: float
     memory: int
     hung: bool
+    allowed: tuple  # exit codes
     wrong: str = ""
     long: bool = False  # spent the time on steps that the file requests validly
 
@@ -57,7 +58,7 @@ class Result:
             self.wrong = "" if self.long else "%.1f s" % self.seconds
         elif code < 0:
             self.wrong = "signal %d" % -code
-        elif code not in (0, 2):
+        elif code not in self.allowed:
             self.wrong = "exit %d" % code
         elif code == 2 and not self.said.strip():
             self.wrong = "exit 2 without a word"
@@ -123,13 +124,14 @@ class Driver:
             process.returncode = 0
             timer.cancel()
         return Result(kind, (folder / "said").read_bytes(), status, usage.ru_utime + usage.ru_stime,
-                      time.monotonic() - start, usage.ru_maxrss * 1024, hung.is_set())
+                      time.monotonic() - start, usage.ru_maxrss * 1024, hung.is_set(),
+                      (0, 1, 2) if command[0] == "diff" else (0, 2))
 
 
 def counted(results):
     codes = [os.waitstatus_to_exitcode(r.status) for r in results if not r.wrong and not r.long]
-    return "%d files: %d exit 0, %d exit 2, %d asked for long work, %d wrong" % (
-        len(results), codes.count(0), codes.count(2), sum(r.long for r in results),
+    return "%d files: %d exit 0, %d differ, %d exit 2, %d asked for long work, %d wrong" % (
+        len(results), codes.count(0), codes.count(1), codes.count(2), sum(r.long for r in results),
         sum(bool(r.wrong) for r in results))
 
 

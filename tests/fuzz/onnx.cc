@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/diff/diff_text.h"
+#include "app/diff/model_changes.h"
 #include "app/onnx/network_file.h"
 #include "lockstep/data_parallel.h"
 #include "lockstep/imported.h"
@@ -30,6 +32,21 @@ std::string saved(const TrainingModel& model) {
   return written([&](const std::string& path) { save_model(model, path); });
 }
 
+// lockstep diff: a model equals itself. Texts about its differences from another have no control
+// characters.
+void compare(const TrainingModel& model) {
+  expect(differences_of(model, model).changes.empty());
+  static const TrainingModel other = testing::small_lenet(2);
+  for (const bool first : {true, false}) {
+    DiffResult result{"a", "b"};
+    result.changes =
+        first ? differences_of(model, other).changes : differences_of(other, model).changes;
+    for (const std::string& text : {text_of(result), text_of(result, {.all = true})})
+      for (const char byte : text) expect(byte == '\n' || static_cast<unsigned char>(byte) >= 32);
+    json_of(result);
+  }
+}
+
 // One model for each operator of Lockstep's domain, so that damage reaches each operator.
 Seeds own_operators() {
   Seeds seeds;
@@ -47,8 +64,9 @@ Seeds own_operators() {
 
 void read_onnx(const std::string& bytes) {
   const MemoryFile file(bytes);
-  LoadedModel loaded = read_model(file.path());
+  const SourcedModel loaded = with_two_rows(read_model(file.path()));
   accepts([&] { print_and_verify(loaded); });
+  compare(loaded.model);
   accepts([&] { plan_and_run(loaded.model); });
   accepts([&] { train_on(file.path()); });
 }

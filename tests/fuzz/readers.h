@@ -33,14 +33,18 @@ Seeds npz_seeds();
 void read_csv_arrays(const std::string& text);
 Seeds csv_seeds();
 
-// A mapping of CSV columns.
-void read_columns(const std::string& text);
-Seeds columns_seeds();
-
 // Annotations in COCO's format: reads, trains on, scores against themselves, writes and reads
 // again.
 void read_coco(const std::string& bytes);
 Seeds coco_seeds();
+
+// A polygon or run lengths of a mask: draws, combines, mirrors, follows the contours.
+void read_mask(const std::string& text);
+Seeds mask_seeds();
+
+// A picture's annotations in Pascal VOC's format.
+void read_voc_file(const std::string& bytes);
+Seeds voc_seeds();
 
 // A picture file of any format.
 void read_picture(const std::string& bytes);

@@ -74,6 +74,9 @@ TEST(Graph, RefusesWhatOnnxLetsPass) {
   Value b = graph.input("b", {DType::float32, {5}});
   Value w4 = graph.input("w4", {DType::float32, {6, 4, 3, 3}});
   expect_error([&] { conv(graph, x, w4, b, {}, "conv2"); }, "conv2", "bias is [5], should be [6]");
+  Value wide = graph.input("wide", {DType::float32, {6, 2}});
+  expect_error([&] { conv(graph, x, w4, wide, {}, "conv3"); },
+               "bias is [6,2], should be [6]; PyTorch 2.15 exports some Conv3d(bias=False)");
   EXPECT_EQ(graph.node_count(), 0) << "a refused node leaves a trace";
 }
 

@@ -61,6 +61,8 @@ TEST(ModelFile, KeepsEverything) {
   save_model(model, folder / "step.onnx");
   LoadedModel loaded = load_model(all_ops(), folder / "step.onnx");
   EXPECT_EQ(text_of(loaded.model, {.where = true}), text_of(model, {.where = true}));
+  EXPECT_EQ(loaded.model.all_reduce, "collective");
+  EXPECT_EQ(loaded.model.wire, "");
   EXPECT_FALSE(loaded.initialised);
   verify(loaded.model);
 }

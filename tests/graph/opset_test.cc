@@ -171,9 +171,9 @@ TEST_F(NewerOpset, WhatAnExporterOptimisedAwayIsTold) {
   convolution("conv.weight");
   EXPECT_EQ(load().warning, "");
   convolution("onnx::Conv_65");
-  EXPECT_NE(
-      load().warning.find("1 batch normalisations are folded into other layers, 1 parameters"),
-      std::string::npos)
+  EXPECT_NE(load().warning.find(
+                "1 batch normalisations are folded into other layers, 1 parameters or buffers"),
+            std::string::npos)
       << load().warning;
   convolution("conv.weight");
   // metadata_props, added in IR version 10: {key "rule", value "FuseBatchNormIntoConv"}
@@ -187,6 +187,34 @@ TEST_F(NewerOpset, WhatAnExporterOptimisedAwayIsTold) {
   EXPECT_NE(load().warning.find("optimize=False"), std::string::npos) << load().warning;
   proto_.set_producer_name("another");
   EXPECT_EQ(load().warning, "");
+}
+
+// An exporter merges fresh biases, which are all zero. A layer that is used twice has one bias
+// anyway.
+TEST_F(NewerOpset, MergedBiasesAreTold) {
+  const std::vector<float> weights{1, 2, 3, 4}, zeros{0, 0};
+  const auto matrix = Literal::of<float>(weights, {2, 2});
+  op("Gemm",
+     {floats("x", {"N", 2}), {"first", {}, matrix}, {"bias", {}, Literal::of<float>(zeros, {2})}});
+  auto& graph = *proto_.mutable_graph();
+  auto* other = graph.add_initializer();
+  to_proto(matrix, *other);
+  other->set_name("second");
+  const auto add = [&](const char* type, const std::vector<std::string>& inputs, const char* made) {
+    auto& added = *graph.add_node();
+    added.set_op_type(type);
+    for (const std::string& name : inputs) added.add_input(name);
+    added.add_output(made);
+  };
+  proto_.set_producer_name("pytorch");
+  add("Gemm", {"y", "first", "bias"}, "again");
+  EXPECT_EQ(load().warning, "");
+  add("Transpose", {"second"}, "turned");
+  add("MatMul", {"again", "turned"}, "product");
+  add("Add", {"bias", "product"}, "last");
+  EXPECT_NE(load().warning.find(" 1 biases are merged with others of the same values"),
+            std::string::npos)
+      << load().warning;
 }
 
 TEST_F(NewerOpset, NonsenseIsNamed) {

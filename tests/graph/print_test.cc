@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output of `lockstep inspect` about a model.
 #include "graph/print.h"
+#include "graph/summary.h"
 
 #include <gtest/gtest.h>
 

@@ -223,16 +223,43 @@ std::vector<OpCase> result_cases() {
   return all;
 }
 
+// Without a vote, a hard refinement finds the results of DetectionResults.
+std::vector<OpCase> refined_cases() {
+  std::vector<OpCase> all;
+  for (OpCase& c : result_cases()) {
+    c.name = "refined_" + c.name;
+    c.type = "RefinedDetections";
+    all.push_back(std::move(c));
+  }
+  return all;
+}
+
+OpCase refined_case(const std::string& method, const std::string& vote) {
+  OpCase c = results_case("refined_" + method + "_" + vote, some_boxes(5, 200, 1),
+                          some_scores(5, 200, 1, 50), left_out(), 9, 0.1F, 0.5F, 100);
+  c.type = "RefinedDetections";
+  c.attributes.emplace_back("method", method);
+  c.attributes.emplace_back("vote", vote);
+  c.reference = nullptr;
+  return c;
+}
+
 class Suppressions : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Suppressions, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Boxes, Suppressions, ::testing::ValuesIn(suppression_cases()));
 INSTANTIATE_TEST_SUITE_P(Results, Suppressions, ::testing::ValuesIn(result_cases()));
+INSTANTIATE_TEST_SUITE_P(Refined, Suppressions, ::testing::ValuesIn(refined_cases()));
 
 TEST(Boxes, ThreadsDoNotChangeWhatIsPicked) {
   expect_same_bits_on_any_threads(
       suppression_case("many", some_boxes(5, 400, 1), some_scores(5, 400, 1), 0.5F, 100));
   expect_same_bits_on_any_threads(results_case(
       "many", some_boxes(5, 400, 1), some_scores(5, 400, 1, 50), left_out(), 9, 0.1F, 0.5F, 100));
+}
+
+TEST(Boxes, ThreadsDoNotChangeWhatIsRefined) {
+  for (const char* method : {"linear", "gaussian"})
+    expect_same_bits_on_any_threads(refined_case(method, "IOU_AVG"));
 }
 
 TEST(Boxes, ManyAreKeptInLists) {

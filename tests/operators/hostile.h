@@ -26,10 +26,10 @@ inline void PrintTo(const Hostile& hostile, std::ostream* out) {
 }
 
 // Functions that make a case invalid.
-inline auto operand(std::size_t i, CaseInput input) {
+inline auto operand(std::size_t i, const CaseInput& input) {
   return [=](OpCase& c) { c.inputs.at(i) = input; };
 }
-inline auto attribute(const std::string& name, AttributeValue value) {
+inline auto attribute(const std::string& name, const AttributeValue& value) {
   return [=](OpCase& c) {
     std::erase_if(c.attributes, [&](const auto& each) { return each.first == name; });
     c.attributes.emplace_back(name, value);

@@ -36,7 +36,18 @@ const std::vector<Hostile> kBoxes{
      "its input 2, classes, is int32[2,3], should be of int64"},
     {"DetectionResults", attribute("classes", int64_t{0}), "classes is 0"},
     {"DetectionResults", attribute("capacity", int64_t{-1}), "capacity is -1"},
-    {"DetectionResults", outputs(3), "output"}};
+    {"DetectionResults", outputs(3), "output"},
+    {"RefinedDetections", operand(0, random({1, 3, 4})), "should be [2,3,4]"},
+    {"RefinedDetections", operand(2, labels({0, 1, 2}, {3})),
+     "its input 2, classes, is int64[3], should be [2,3]"},
+    {"RefinedDetections", attribute("method", "softer"),
+     "method is 'softer', should be one of hard, linear, gaussian"},
+    {"RefinedDetections", attribute("vote", "MAX"),
+     "vote is 'MAX', should be one of ID, TEMP_AVG, AVG, IOU_AVG, GENERALIZED_AVG, QUASI_SUM"},
+    {"RefinedDetections", attribute("sigma", 0.0F), "sigma is 0"},
+    {"RefinedDetections", attribute("vote_overlap", 1.5F), "vote_overlap is 1.5"},
+    {"RefinedDetections", attribute("vote_beta", -1.0F), "vote_beta is -1"},
+    {"RefinedDetections", outputs(3), "output"}};
 
 const std::vector<Hostile> kRegions{
     {"RoiAlignGrad", operand(0, random({2, 1, 2, 3})),
@@ -68,7 +79,18 @@ const std::vector<Hostile> kRegions{
      "spatial_scale is -1"},
     {"MultilevelRoiAlignGrad", operand(0, random({2, 2, 2, 2})), "level 0 is [1,1,4,4]"},
     {"MultilevelRoiAlignGrad", operand(5, fixed({2, 1, 2, 2})), "level 1 is [2,1,2,2]"},
-    {"MultilevelRoiAlignGrad", outputs(1), "has 1 results for 2 levels"}};
+    {"MultilevelRoiAlignGrad", outputs(1), "has 1 results for 2 levels"},
+    {"PSRoIPool", operand(0, random({1, 6, 4, 4})),
+     "x has 6 channels, which do not divide into 2 x 2 bins"},
+    {"PSRoIPool", operand(1, random({2, 5})), "its input 1, rois, is float32[2,5]"},
+    {"PSRoIPool", operand(1, labels({0, 0, 0, 0, 0, 0, 0, 0}, {2, 4})),
+     "its input 1, rois, is int64[2,4], should be a float"},
+    {"PSRoIPool", operand(2, labels({0}, {1})), "its input 2, images, is int64[1]"},
+    {"PSRoIPool", attribute("group_size", int64_t{0}), "group_size is 0, should be 1 to 1024"},
+    {"PSRoIPool", attribute("spatial_scale", -1.0F), "spatial_scale is -1"},
+    {"PSRoIPoolGrad", operand(0, random({2, 1, 3, 2})), "its input 0, dy, is float32[2,1,3,2]"},
+    {"PSRoIPoolGrad", operand(1, fixed({1, 8, 4, 4})), "its input 0, dy, is float32[2,1,2,2]"},
+    {"PSRoIPoolGrad", operand(1, fixed({4, 4, 4})), "x has 3 dimensions, should have 4"}};
 
 const std::vector<Hostile> kTargets{
     {"AnchorTargets", operand(0, random({2, 2, 3})),
@@ -115,14 +137,56 @@ const std::vector<Hostile> kTargets{
     {"ProposalTargets", operand(5, labels({1, 2}, {1, 2})), "its input 5, image_number"},
     {"ProposalTargets", attribute("sample", int64_t{0}), "sample is 0"},
     {"ProposalTargets", attribute("foreground_overlap", NAN), "foreground_overlap is nan"},
+    {"ProposalTargets", attribute("box_overlap", NAN), "box_overlap is nan"},
+    {"ProposalTargets", attribute("box_overlap", 0.5F), "has 4 outputs, should have 5"},
     {"ProposalTargets", attribute("weights", Numbers{1, 2, 3}), "weights are 3 numbers"},
     {"ProposalTargets", attribute("crowd_overlap", -1.0F), "crowd_overlap is -1"},
     {"ProposalTargets", operand(1, labels({0, 1, 2, 3, int64_t{1} << 31, 5}, {2, 3})),
      "the source of proposal 1 of image 1 is 2147483648"}};
 
+const std::vector<Hostile> kShapes{
+    {"MaskTargets", operand(0, random({2, 8})), "should have 3 dimensions"},
+    {"MaskTargets", operand(0, random({2, 2, 5})),
+     "its input 0, rois, is float32[2,2,5], should be [2,2,4]"},
+    {"MaskTargets", operand(0, empty(DType::int64, {2, 2, 4})), "its input 0, rois, is int64"},
+    {"MaskTargets", operand(1, labels({0, 1}, {2, 1})),
+     "its input 1, matches, is int64[2,1], should be [2,2]"},
+    {"MaskTargets", operand(1, empty(DType::int32, {2, 2})), "its input 1, matches, is int32"},
+    {"MaskTargets", operand(2, random({2, 6, 3})),
+     "its input 2, gt_vertices, is float32[2,6,3], should be [2,6,2]"},
+    {"MaskTargets", operand(2, random({1, 6, 2})), "should be [2,6,2]"},
+    {"MaskTargets", operand(3, labels({0, 0}, {1, 1, 2})),
+     "its input 3, gt_vertex_of, is int64[1,1,2], should be [2,6,2]"},
+    {"MaskTargets", attribute("resolution", int64_t{0}), "resolution is 0, should be 1..4096"},
+    {"MaskTargets", attribute("resolution", int64_t{1} << 40), "resolution is 1099511627776"},
+    {"MaskTargets", outputs(2), "output"},
+    {"MaskTargets",
+     [](OpCase& c) {
+       c.inputs[3] = labels(
+           {0, 0, 0, 0, 0, -1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, {2, 6, 2});
+     },
+     "vertex 2 of image 0 is in ring -1 of object 0; both numbers should be 0 or more"},
+    {"MaskTargets",
+     [](OpCase& c) {
+       std::vector<int64_t> of(24, -1);
+       of[20] = INT64_MIN;
+       c.inputs[3] = labels(of, {2, 6, 2});
+     },
+     "vertex 4 of image 1 is in ring -1 of object -9223372036854775808"},
+    {"KeypointTargets", operand(2, random({2, 1, 3})), "should have 4 dimensions"},
+    {"KeypointTargets", operand(2, random({2, 1, 3, 2})),
+     "its input 2, gt_keypoints, is float32[2,1,3,2], should be [2,1,3,3]"},
+    {"KeypointTargets", operand(2, empty(DType::int64, {2, 1, 3, 3})),
+     "its input 2, gt_keypoints, is int64"},
+    {"KeypointTargets", operand(1, labels({0, 0, 1, 0}, {2, 2})),
+     "RoI 0 of image 1 matches object 1, there are 1"},
+    {"KeypointTargets", attribute("size", int64_t{4097}), "size is 4097, should be 1..4096"},
+    {"KeypointTargets", outputs(2), "output"}};
+
 INSTANTIATE_TEST_SUITE_P(Boxes, HostileDetectionOperands, ::testing::ValuesIn(kBoxes));
 INSTANTIATE_TEST_SUITE_P(Regions, HostileDetectionOperands, ::testing::ValuesIn(kRegions));
 INSTANTIATE_TEST_SUITE_P(Targets, HostileDetectionOperands, ::testing::ValuesIn(kTargets));
+INSTANTIATE_TEST_SUITE_P(Shapes, HostileDetectionOperands, ::testing::ValuesIn(kShapes));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/gradient.h"
 #include "tests/support/case_run.h"
 #include "tests/support/op_case.h"
 
@@ -12,8 +13,14 @@ namespace {
 
 enum class How { sum, mean, max, min, l1, l2, sum_square, log_sum, log_sum_exp, prod };
 
+// log(exp(a) + exp(b))
+double log_of_exps(double a, double b) {
+  const double top = std::max(a, b);
+  return std::isinf(top) ? top : top + std::log1p(std::exp(std::min(a, b) - top));
+}
+
 // Reduces `axes` of any shape.
-Reference naive(How how, std::vector<int64_t> axes, bool keep) {
+Reference naive(How how, const std::vector<int64_t>& axes, bool keep) {
   return [=](const std::vector<Doubles>& in) {
     const Doubles& x = in[0];
     const std::size_t rank = x.dims.size();
@@ -27,6 +34,7 @@ Reference naive(How how, std::vector<int64_t> axes, bool keep) {
       if (gone[i]) count *= x.dims[i];
     }
     double start = how == How::max ? -1e300 : how == How::min ? 1e300 : how == How::prod ? 1 : 0;
+    if (how == How::log_sum_exp) start = -INFINITY;
     Doubles y{keep ? kept : shape, std::vector<double>(element_count(kept), start)};
     for (std::size_t i = 0; i < x.values.size(); ++i) {
       int64_t rest = static_cast<int64_t>(i), to = 0, stride = 1;
@@ -54,7 +62,7 @@ Reference naive(How how, std::vector<int64_t> axes, bool keep) {
           at += x[i] * x[i];
           break;
         case How::log_sum_exp:
-          at += std::exp(x[i]);
+          at = log_of_exps(at, x[i]);
           break;
         default:
           at += x[i];
@@ -63,13 +71,14 @@ Reference naive(How how, std::vector<int64_t> axes, bool keep) {
     for (double& value : y.values) {
       if (how == How::mean) value /= static_cast<double>(count);
       if (how == How::l2) value = std::sqrt(value);
-      if (how == How::log_sum || how == How::log_sum_exp) value = std::log(value);
+      if (how == How::log_sum) value = std::log(value);
     }
     return std::vector<Doubles>{y};
   };
 }
 
-OpCase by_operand(const std::string& name, const Dims& x, std::vector<int64_t> axes, bool keep) {
+OpCase by_operand(const std::string& name, const Dims& x, const std::vector<int64_t>& axes,
+                  bool keep) {
   OpCase c{.name = name,
            .type = "ReduceSum",
            .attributes = {{"keepdims", int64_t{keep}}},
@@ -80,13 +89,23 @@ OpCase by_operand(const std::string& name, const Dims& x, std::vector<int64_t> a
 }
 
 OpCase by_attribute(const std::string& name, const std::string& type, How how, const Dims& x,
-                    std::vector<int64_t> axes, bool keep) {
+                    const std::vector<int64_t>& axes, bool keep) {
   OpCase c{.name = name,
            .type = type,
            .attributes = {{"keepdims", int64_t{keep}}},
            .inputs = {random(x)},
            .reference = naive(how, axes, keep)};
   if (!axes.empty()) c.attributes.push_back({"axes", axes});
+  return c;
+}
+
+// Numbers whose exponentials overflow, or are all 0.
+OpCase far_from_zero(const std::string& name, double shift, const std::vector<int64_t>& axes) {
+  OpCase c = by_attribute(name, "ReduceLogSumExp", How::log_sum_exp, {3, 11}, axes, false);
+  std::vector<double> values = to_doubles(c.inputs[0].value).values;
+  for (double& value : values) value += shift;
+  c.inputs[0].value = of_doubles(values, {3, 11});
+  c.tolerance = 2e-7;
   return c;
 }
 
@@ -147,6 +166,14 @@ std::vector<OpCase> reduce_cases() {
       by_attribute("columns", "ReduceSumSquare", How::sum_square, {3, 2, 2}, {0, 2}, false),
       by_attribute("rows", "ReduceLogSumExp", How::log_sum_exp, {2, 5}, {1}, false),
       by_attribute("kept", "ReduceLogSumExp", How::log_sum_exp, {2, 3, 2}, {1}, true),
+      far_from_zero("rows_far_below", -1000, {1}),
+      far_from_zero("rows_far_above", 1000, {1}),
+      far_from_zero("columns_far_below", -1000, {0}),
+      far_from_zero("columns_far_above", 1000, {0}),
+      far_from_zero("all_far_below", -1000, {}),
+      by_attribute("long_rows", "ReduceLogSumExp", How::log_sum_exp, {2, 300}, {1}, true),
+      by_attribute("wide_columns", "ReduceLogSumExp", How::log_sum_exp, {3, 150}, {0}, true),
+      by_attribute("no_columns", "ReduceLogSumExp", How::log_sum_exp, {3, 0}, {1}, true),
       by_attribute("rows", "ReduceProd", How::prod, {2, 3}, {1}, false),
       by_attribute("rows", "ReduceMin", How::min, {2, 5}, {1}, false),
       by_attribute("columns", "ReduceMin", How::min, {3, 4}, {0}, true),
@@ -236,6 +263,138 @@ std::vector<OpCase> reduce_cases() {
 class Reduce : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Reduce, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Reduce, ::testing::ValuesIn(reduce_cases()));
+
+// -- log-sum-exp of extreme numbers
+
+// Numbers, their log-sum-exp and its gradient in PyTorch 2.15. PyTorch has one other result: its
+// gradient of the row of -inf is not a number.
+struct ExtremeRow {
+  std::vector<double> x;
+  double y;
+  std::vector<double> gradient;
+};
+constexpr double kInf = INFINITY;
+const std::vector<ExtremeRow> kExtremes{
+    {{-1000, -1001, -1002, -1003}, -999.559814453, {0.643917, 0.236884, 0.087145, 0.032059}},
+    {{1000, 1001, 1002, 1003}, 1003.440185547, {0.032059, 0.087145, 0.236884, 0.643917}},
+    {{-1e4, -1e4, -10008, -1e4}, -9998.9013672, {0.333326, 0.333326, 0.000112, 0.333326}},
+    {{-1e30, -1e30, -1e30, -1e30}, -1e30, {1, 1, 1, 1}},
+    {{3e38, -3e38, 0, 3e38}, 3e38, {1, 0, 0, 1}},
+    {{-kInf, -kInf, -kInf, -kInf}, -kInf, {0, 0, 0, 0}},
+    {{-kInf, -2, -kInf, -3}, -1.68673837, {0, 0.731059, 0, 0.268941}},
+    {{kInf, 0, -kInf, 1}, kInf, {NAN, 0, 0, 0}},
+    {{kInf, kInf, 1, 2}, kInf, {NAN, NAN, 0, 0}},
+    {{NAN, 1, kInf, -kInf}, NAN, {NAN, NAN, NAN, NAN}}};
+constexpr int64_t kInRow = 4;
+
+enum class Along { rows, columns };
+
+// All values of the rows; along columns each row becomes a column.
+Doubles table_of(const std::vector<std::vector<double>>& rows, Along along) {
+  const auto height = static_cast<int64_t>(rows.size());
+  const auto width = static_cast<int64_t>(rows[0].size());
+  Doubles table{{height, width}, {}};
+  if (along == Along::columns) std::swap(table.dims[0], table.dims[1]);
+  for (int64_t i = 0; i < height * width; ++i)
+    table.values.push_back(along == Along::rows ? rows[i / width][i % width]
+                                                : rows[i % height][i / height]);
+  return table;
+}
+
+struct Extremes {
+  Doubles x, y, gradient;
+  Literal fed;
+
+  Extremes(Along along, DType type) {
+    std::vector<std::vector<double>> numbers, results, gradients;
+    for (const ExtremeRow& row : kExtremes) {
+      numbers.push_back(row.x);
+      results.push_back({row.y});
+      gradients.push_back(row.gradient);
+    }
+    x = table_of(numbers, along);
+    y = table_of(results, along);
+    gradient = table_of(gradients, along);
+    fed = Literal::rounded<double>(type, x.values, x.dims);
+  }
+};
+
+// Returns y, and the gradient of the sum of y.
+std::vector<Literal> log_sum_exp_of(const Literal& x, Along along) {
+  const OpCase c{.name = "extremes",
+                 .type = "ReduceLogSumExp",
+                 .attributes = {{"axes", std::vector<int64_t>{along == Along::rows ? 1 : 0}}},
+                 .inputs = {{x, true, false, false}}};
+  Built built = build(c);
+  Graph& graph = built.graph;
+  const Value ones = graph.constant(
+      "ones", Literal::rounded<double>(x.dtype(), std::vector<double>(kExtremes.size(), 1),
+                                       to_dims(graph.shape(built.outputs[0]))));
+  const Value gradient = add_gradients(graph, {{built.outputs[0], ones}}, built.inputs).values[0];
+  return CaseRunner(graph, c, built.feeds, {graph.name(built.outputs[0]), graph.name(gradient)},
+                    guarded())
+      .run({x});
+}
+
+TEST(LogSumExp, OfExtremeNumbersIsPyTorchs) {
+  for (const Along along : {Along::rows, Along::columns})
+    for (const DType type : {DType::float32, DType::float64}) {
+      SCOPED_TRACE(join(along == Along::rows ? "rows of " : "columns of ", type));
+      const Extremes of(along, type);
+      const std::vector<Literal> found = log_sum_exp_of(of.fed, along);
+      expect_near(of.y, found[0], 1e-7, "y");
+      // In float64 a y of -9998.9 is not rounded, and the shares of -1e4 are 3e-5 smaller.
+      expect_near(of.gradient, found[1], type == DType::float32 ? device_tolerance() + 2e-6 : 5e-5,
+                  "gradient");
+    }
+}
+
+// The kernels of 16-bit floats round results once.
+TEST(LogSumExp, OfExtremeNumbersIn16BitsIsRounded) {
+  if (!runs_on_the_cpu())
+    GTEST_SKIP() << "needs the kernels of a CPU: a GPU has none for 16-bit floats here";
+  for (const Along along : {Along::rows, Along::columns})
+    for (const DType type : {DType::float16, DType::bfloat16}) {
+      SCOPED_TRACE(join(along == Along::rows ? "rows of " : "columns of ", type));
+      const Extremes of(along, type);
+      const Doubles x = to_doubles(of.fed);
+      const std::vector<Literal> found = log_sum_exp_of(of.fed, along);
+      const Doubles y = to_doubles(found[0]);
+      Doubles exact{y.dims, std::vector<double>(kExtremes.size(), -kInf)}, gradient{x.dims, {}};
+      const auto row_of = [&](std::size_t i) {
+        return along == Along::rows ? i / kInRow : i % kExtremes.size();
+      };
+      for (std::size_t i = 0; i < x.values.size(); ++i) {
+        double& at = exact.values[row_of(i)];
+        at = std::isnan(at) || std::isnan(x.values[i]) ? NAN : log_of_exps(at, x.values[i]);
+        const double least = y.values[row_of(i)];
+        gradient.values.push_back(least == -kInf ? 0 : std::exp(x.values[i] - least));
+      }
+      expect_near(exact, found[0], 0x1p-8, "y");
+      expect_near(gradient, found[1], 0x1p-7, "gradient");
+    }
+}
+
+TEST(LogSumExp, OfIntegersIsRoundedTowardsZero) {
+  for (const DType type : {DType::int32, DType::int64}) {
+    const auto case_of = [&](std::vector<int64_t> values, double result) {
+      const Dims dims{static_cast<int64_t>(values.size())};
+      std::vector<int32_t> narrow(values.begin(), values.end());
+      return OpCase{.name = "integers",
+                    .type = "ReduceLogSumExp",
+                    .inputs = {given(type == DType::int64 ? Literal::of<int64_t>(values, dims)
+                                                          : Literal::of<int32_t>(narrow, dims))},
+                    .reference =
+                        [=](const std::vector<Doubles>&) {
+                          return std::vector<Doubles>{{{1}, {result}}};
+                        },
+                    .gradient = false};
+    };
+    check_case(case_of({1, 2, 3}, 3));
+    check_case(case_of({1000, 1000, 1000}, 1001));
+    check_case(case_of({-1000, -1000, -1000}, -998));
+  }
+}
 
 }  // namespace
 }  // namespace lockstep::testing

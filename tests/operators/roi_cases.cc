@@ -178,4 +178,44 @@ OpCase pool_case(const std::string& name, const Dims& dims,
       }};
 }
 
+// Caffe2's rule in doubles: every cell of the map is asked if it is inside the bin.
+OpCase position_case(const std::string& name, const Dims& map,
+                     const std::vector<std::vector<float>>& rois,
+                     const std::vector<int64_t>& images, int64_t grid, float scale) {
+  return {.name = name,
+          .type = "PSRoIPool",
+          .domain = kOwnDomain,
+          .attributes = {{"group_size", grid}, {"spatial_scale", scale}},
+          .inputs = {random(map), rois_of(rois), indices_of(images)},
+          .reference = [=](const std::vector<Doubles>& in) {
+            const Doubles &x = in[0], &boxes = in[1];
+            const int64_t h = map[2], w = map[3], channels = map[1] / (grid * grid);
+            Doubles y{{boxes.dims[0], channels, grid, grid}, {}};
+            const auto inside = [&](double low, double high, int64_t bin, int64_t cell) {
+              const double start = std::round(low) * scale;
+              const double size = std::max((std::round(high) + 1) * scale - start, 0.1);
+              const double of_bin = size / static_cast<double>(grid);
+              const double begin = std::floor(static_cast<double>(bin) * of_bin + start);
+              const double end = std::ceil(static_cast<double>(bin + 1) * of_bin + start);
+              return static_cast<double>(cell) >= begin && static_cast<double>(cell) < end;
+            };
+            for (int64_t at = 0; at < element_count(y.dims); ++at) {
+              const int64_t j = at % grid, i = at / grid % grid;
+              const int64_t c = at / grid / grid % channels, r = at / grid / grid / channels;
+              const double* box = boxes.values.data() + 4 * r;
+              const auto image = static_cast<int64_t>(in[2][r]);
+              const int64_t plane = (image * channels + c) * grid * grid + i * grid + j;
+              double total = 0, cells = 0;
+              for (int64_t v = 0; v < h; ++v)
+                for (int64_t u = 0; u < w; ++u)
+                  if (inside(box[1], box[3], i, v) && inside(box[0], box[2], j, u)) {
+                    total += x[(plane * h + v) * w + u];
+                    ++cells;
+                  }
+              y.values.push_back(cells > 0 ? total / cells : 0);
+            }
+            return std::vector<Doubles>{y};
+          }};
+}
+
 }  // namespace lockstep::testing

@@ -27,5 +27,9 @@ OpCase multilevel_case(const std::string& name, const std::vector<Dims>& maps,
 OpCase pool_case(const std::string& name, const Dims& dims,
                  const std::vector<std::vector<float>>& rois, int64_t height = 2, int64_t width = 2,
                  float scale = 0.5F);
+// Position-sensitive pooling; x2 and y2 are inside the box.
+OpCase position_case(const std::string& name, const Dims& map,
+                     const std::vector<std::vector<float>>& rois,
+                     const std::vector<int64_t>& images, int64_t grid = 2, float scale = 0.5F);
 
 }  // namespace lockstep::testing

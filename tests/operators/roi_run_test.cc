@@ -35,6 +35,8 @@ TEST(RoiPoolingErrors, IndicesOutsideAreNamed) {
   expect_error([&] { results(c); }, "MaxRoiPool: image nan of RoI 0 is outside 0..1");
   c = multilevel_case("bad", {{1, 1, 4, 4}, {1, 1, 2, 2}}, {{0, 0, 4, 4}}, {0}, {2});
   expect_error([&] { results(c); }, "MultilevelRoiAlign: level 2 of RoI 0 is outside -1..1");
+  const OpCase position = position_case("bad", {2, 4, 4, 4}, {{0, 0, 4, 4}, {0, 0, 4, 4}}, {1, 2});
+  expect_error([&] { results(position); }, "PSRoIPool", "image 2 of RoI 1 is outside 0..1");
   c.inputs[2] = indices_of({1});
   c.inputs[1] = indices_of({1});
   expect_error([&] { results(c); }, "MultilevelRoiAlign: image 1 of RoI 0 is outside 0..0");
@@ -98,6 +100,14 @@ TEST(RoiPoolingOfNonsense, IsZeroWhereNothingIsOnTheMap) {
         for (std::size_t i = 0; i < alone.values.size(); ++i)
           EXPECT_EQ(y.values[y.values.size() - alone.values.size() + i], alone.values[i]);
       }
+  const OpCase position = position_case("nonsense", {1, 4, 4, 4}, boxes, images);
+  const Doubles of_positions = to_doubles(results(position)[0]);
+  for (const double value : of_positions.values) EXPECT_TRUE(std::isfinite(value));
+  const OpCase sense = position_case("sense", {1, 4, 4, 4}, {boxes.back()}, {0});
+  const Doubles of_last = to_doubles(results(sense)[0]);
+  for (std::size_t i = 0; i < of_last.values.size(); ++i)
+    EXPECT_EQ(of_positions.values[of_positions.values.size() - of_last.values.size() + i],
+              of_last.values[i]);
   std::vector<std::vector<float>> pooled;
   for (const auto& box : boxes) pooled.push_back({0, box[0], box[1], box[2], box[3]});
   for (const double value :
@@ -134,7 +144,8 @@ TEST(RoiPoolingThreads, DoNotChangeABit) {
   std::vector<OpCase> cases{align_case("mean", large, boxes, images, {}),
                             align_case("max", large, boxes, images, {.max = true}),
                             multilevel_case("levels", {large, small}, boxes, images, levels),
-                            pool_case("pool", large, pooled)};
+                            pool_case("pool", large, pooled),
+                            position_case("position", {2, 36 * 4, 9, 11}, boxes, images)};
   const std::size_t forward = cases.size();
   for (std::size_t i = 0; i < forward; ++i) {
     OpCase c = cases[i];
@@ -147,6 +158,8 @@ TEST(RoiPoolingThreads, DoNotChangeABit) {
       c.outputs = 2;
     }
     if (i == 3) c.inputs = {dy2, c.inputs[0], c.inputs[1]};
+    if (i == 4)
+      c.inputs = {random({40, 36, 2, 2}, 5), fixed({2, 36 * 4, 9, 11}), c.inputs[1], c.inputs[2]};
     cases.push_back(c);
   }
   for (const OpCase& c : cases) {

@@ -160,6 +160,11 @@ std::vector<OpCase> proposal_cases() {
     attrs.crowd_overlap = 0;
   });
   add("weights", truth, [](ProposalTargetsAttrs& attrs) { attrs.weights = {1, 2, -3, 0}; });
+  for (const float overlap : {0.2F, 0.5F, 0.7F})
+    add(join("boxes_above_", overlap), truth, [overlap](ProposalTargetsAttrs& attrs) {
+      attrs.sample = 40;
+      attrs.box_overlap = overlap;
+    });
   add("no_object", without_objects(2, 3), nothing);
   add("no_place", without_objects(2, 0), nothing);
   TargetOperands crowds = truth;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <limits>
 #include <numeric>
 
@@ -53,9 +55,10 @@ void expect_as_sorted(const std::vector<T>& x, TopKSizes of, int64_t k, bool lar
     });
     for (int64_t rank = 0; rank < k; ++rank) {
       const int64_t at = (outer * k + rank) * of.inner + inner;
-      const T expected = value(order[rank]);
+      using Bytes = std::array<std::byte, sizeof(T)>;
       ASSERT_EQ(order[rank], indices[at]) << "rank " << rank;
-      ASSERT_EQ(0, std::memcmp(&expected, &values[at], sizeof(T))) << "rank " << rank;
+      ASSERT_EQ(std::bit_cast<Bytes>(T(value(order[rank]))), std::bit_cast<Bytes>(T(values[at])))
+          << "rank " << rank;
     }
   }
 }
@@ -155,6 +158,23 @@ TEST(TopK, ThreadsDoNotChangeIt) {
         top_k_case(Literal::of<float>(mixed_numbers<float>(7 * 900 * 3, 9), {7, 900, 3}), k, 1));
     expect_same_bits_on_any_threads(
         top_k_case(Literal::of<float>(mixed_numbers<float>(5000, 9), {1, 5000}), k, 1, false));
+  }
+}
+
+// The number of elements may be computed from a size that a graph does not know yet.
+TEST(TopK, KeepsSizesIfTheirNumberIsComputed) {
+  Graph graph(all_ops());
+  const Value x = graph.input("x", {DType::float32, {2, "N", 3}});
+  const Attributes second{{"start", int64_t{1}}, {"end", int64_t{2}}};
+  const Value all = graph.add_value({.type = "Shape", .inputs = {x}, .attributes = second}, "all");
+  const Value most = graph.constant("most", Literal::vector({5}));
+  const Value some = graph.add_value({.type = "Min", .inputs = {all, most}}, "some");
+  for (const auto& [count, shape] : {std::pair{all, "[2,N,3]"}, {some, "[2,?,3]"}}) {
+    const Node node = graph.add(
+        {.type = "TopK", .inputs = {x, count}, .attributes = {{"axis", int64_t{1}}}, .outputs = 2},
+        "best");
+    for (const Value output : node.outputs()) EXPECT_EQ(shape, text_of(graph.shape(output)));
+    EXPECT_EQ(DType::int64, graph.dtype(node.outputs()[1]));
   }
 }
 

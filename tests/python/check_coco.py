@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares scores of boxes with pycocotools: the twelve numbers and the whole arrays of precision and
-recall, to 1e-6, on random and on hostile sets of results. Compares recall of proposals with a few
-lines of NumPy by Detectron's definition.
+"""Compares scores of boxes, masks and keypoints with pycocotools: the twelve or ten numbers and the whole
+arrays of precision and recall, to 1e-12, on random and on hostile sets of results. pycocotools scores the
+masks and keypoints as the program has written them again. Compares recall of proposals with a few lines of
+NumPy by Detectron's definition.
 
     check_coco.py COCO_SCORES FOLDER [RANDOM_SETS]
     check_coco.py COCO_SCORES FOLDER --time IMAGES    reads a file with this many images: seconds, memory
@@ -21,11 +22,13 @@ try:
     import numpy as np
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
+    from coco_shape_sets import keypoint_sets, mask_sets
 except ImportError as missing:
     print(f"skipped: {missing} (PyPI: pycocotools)")
     sys.exit(77)
 
-LIMIT = 1e-6
+LIMIT = 1e-12
+KINDS = {"boxes": "bbox", "masks": "segm", "keypoints": "keypoints"}  # pycocotools' names
 
 
 def box(random, side, least=1.0):
@@ -113,7 +116,7 @@ def hostile_sets(random):
     yield lone, results_for(random, lone, 60, [0.0, 1.0])
 
 
-def by_pycocotools(truth, results):
+def by_pycocotools(truth, results, kind, sigmas):
     with contextlib.redirect_stdout(io.StringIO()):
         data = COCO()
         data.dataset = truth
@@ -122,11 +125,13 @@ def by_pycocotools(truth, results):
         if not results:
             found.dataset = dict(truth, annotations=[])
             found.createIndex()
-        evaluation = COCOeval(data, found, "bbox")
+        evaluation = COCOeval(data, found, KINDS[kind])
+        if sigmas is not None:
+            evaluation.params.kpt_oks_sigmas = np.asarray(sigmas)
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()
-    return evaluation.stats, evaluation.eval["precision"], evaluation.eval["recall"]
+    return np.concatenate([evaluation.stats, evaluation.eval["precision"].ravel(), evaluation.eval["recall"].ravel()])
 
 
 def proposal_recall(truth, results, limit=100):
@@ -157,35 +162,58 @@ def proposal_recall(truth, results, limit=100):
     return np.array(answer)
 
 
-def check(program, folder, count):
-    sets = []
+def recall_by_class(truth, results):
+    """The mean over the categories that have objects of an area."""
+    recalls = np.array([proposal_recall(
+        {**truth, "annotations": [a for a in truth["annotations"] if a["category_id"] == c["id"]]}, results)
+        for c in truth["categories"]]).reshape(-1, 4)
+    counted = (recalls >= 0).sum(0)
+    return np.where(counted > 0, np.where(recalls < 0, 0, recalls).sum(0) / np.maximum(counted, 1), -1)
+
+
+def box_sets(count):
     for seed in range(count):
         random = np.random.default_rng(seed)
         truth = data_set(random, int(random.integers(1, 8)), int(random.integers(1, 5)),
                          int(random.integers(0, 9)))
-        sets.append((truth, results_for(random, truth, int(random.integers(0, 30)),
-                                        [0.1, 0.4, 0.4, 0.8] if seed % 3 == 0 else None)))
-    hostile = list(hostile_sets(np.random.default_rng(1000)))
-    sets += hostile
-    for n, (truth, results) in enumerate(sets):
-        with open(f"{folder}/{n}.truth.json", "w") as file:
-            json.dump(truth, file)
-        with open(f"{folder}/{n}.results.json", "w") as file:
-            json.dump(results, file)
-    subprocess.run([program, folder, str(len(sets))], check=True)
+        yield truth, results_for(random, truth, int(random.integers(0, 30)),
+                                 [0.1, 0.4, 0.4, 0.8] if seed % 3 == 0 else None)
+    yield from hostile_sets(np.random.default_rng(1000))
+
+
+def check(program, folder, count):
+    for kind, sets in ("boxes", box_sets), ("masks", mask_sets), ("keypoints", keypoint_sets):
+        check_kind(program, f"{folder}/{kind}", kind, list(sets(count)), count)
+
+
+def check_kind(program, folder, kind, sets, count):
+    """`sets` are truth, results and, of keypoints, sigmas; `count` of them are random."""
+    os.makedirs(folder)
+    for n, (truth, results, *sigmas) in enumerate(sets):
+        for name, content in ("truth", truth), ("results", results):
+            with open(f"{folder}/{n}.{name}.json", "w") as file:
+                json.dump(content, file)
+        if sigmas:
+            np.asarray(sigmas[0]).tofile(f"{folder}/{n}.sigmas")
+    subprocess.run([program, kind, folder, str(len(sets))], check=True)
     worst, numbers = 0.0, 0
-    for n, (truth, results) in enumerate(sets):
-        stats, precision, recall = by_pycocotools(truth, results)
-        theirs = np.concatenate([stats, precision.ravel(), recall.ravel(), proposal_recall(truth, results)])
+    for n, (truth, results, *sigmas) in enumerate(sets):
+        with open(f"{folder}/{n}.again.json") as file:
+            again = json.load(file)
+        if again != results:
+            sys.exit(f"{kind}, set {n}: written results differ from the results that were read")
+        theirs = by_pycocotools(truth, again, kind, *(sigmas or [None]))
+        if kind == "boxes":
+            theirs = np.concatenate([theirs, proposal_recall(truth, results), recall_by_class(truth, results)])
         ours = np.fromfile(f"{folder}/{n}.scores")
         if ours.shape != theirs.shape:
-            sys.exit(f"set {n}: {ours.shape} numbers, pycocotools has {theirs.shape}")
+            sys.exit(f"{kind}, set {n}: {ours.shape} numbers, pycocotools has {theirs.shape}")
         apart = np.abs(ours - theirs)
         if not apart.max() <= LIMIT:
-            sys.exit(f"set {n}: number {apart.argmax()} is {ours[apart.argmax()]}, pycocotools says "
+            sys.exit(f"{kind}, set {n}: number {apart.argmax()} is {ours[apart.argmax()]}, pycocotools says "
                      f"{theirs[apart.argmax()]}")
         worst, numbers = max(worst, apart.max()), numbers + ours.size
-    print(f"{count} random and {len(hostile)} hostile sets, {numbers} numbers: at most {worst:.1e} apart")
+    print(f"{kind}: {count} random and {len(sets) - count} hostile sets, {numbers} numbers: at most {worst:.1e} apart")
 
 
 def time_large(program, folder, images):

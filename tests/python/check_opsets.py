@@ -40,7 +40,7 @@ ROUNDED = ("test_attention_4d_causal_fp16", "test_dft_inverse")
 # ONNX has no cases of these: no two engines draw equal numbers.
 RANDOM = {"Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 # The conditions of ONNX's cases are data.
-ON_DATA = {"If"}
+ON_DATA = {"If", "Loop"}
 # Equations of Einsum and the shapes of their operands.
 EQUATIONS = [
     ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small detectors on one picture: PyTorch recomputes boxes, scores, classes and count from their weights,
-by Detectron's formulas for anchors, decoding, clipping, suppression, thresholds and limits.
+by Detectron's formulas for anchors, decoding, clipping, suppression, thresholds and limits, and the masks
+and heatmaps of these boxes.
 
     check_predictions.py LOCKSTEP DETECTOR_STEP FOLDER [NAME...]
 
@@ -18,7 +19,7 @@ except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-torch, python3-torchvision)")
     sys.exit(77)
 
-from check_detector import Recomputed
+from recomputed_detector import Recomputed
 from small_detectors import CLASSES, DETECTORS, predicted
 
 LIMIT, DRAWS = 1e-4, 3
@@ -139,9 +140,19 @@ class Predicted(Recomputed):
         boxes, scores, classes = (torch.cat(parts) for parts in zip(*found))
         return self.results(self.to_picture(boxes), scores, classes)
 
+    def shapes_of(self, boxes, classes):
+        """Masks and heatmaps of the boxes that Lockstep found."""
+        levels = self.pyramid() if self.on("FPN.FPN_ON") else [self.top()]
+        rois, shapes = self.rois(boxes[None]), {}
+        if self.on("MODEL.MASK_ON"):
+            shapes["masks"] = torch.sigmoid(self.masks_of(levels, rois, classes))
+        if self.on("MODEL.KEYPOINTS_ON"):
+            shapes["heatmaps"] = self.heatmaps_of(levels, rois)
+        return shapes
+
     def run(self):
         pyramid = self.on("FPN.FPN_ON")
-        levels = self.pyramid() if pyramid else [self.body(4)[-1][1]]
+        levels = self.pyramid() if pyramid else [self.top()]
         if self.on("RETINANET.RETINANET_ON"):
             return self.of_anchors(levels)
         if self.uses_fed_proposals():
@@ -175,7 +186,12 @@ def check(lockstep, program, folder, name):
         feeds, params, ours = predicted(lockstep, program, folder, DETECTORS[name], seed)
         as_tensors = lambda arrays: {key: torch.from_numpy(a) for key, a in arrays.items()}
         with torch.no_grad():
-            theirs = Predicted(DETECTORS[name], as_tensors(params), as_tensors(feeds)).run()
+            recomputed = Predicted(DETECTORS[name], as_tensors(params), as_tensors(feeds))
+            theirs = recomputed.run()
+            if {"masks", "heatmaps"} & set(ours):
+                count = int(ours["count"][0])
+                theirs.update(recomputed.shapes_of(*(torch.from_numpy(ours[key][0, :count])
+                                                     for key in ("boxes", "classes"))))
         bad = differences(ours, theirs)
         print(f"{name}: {int(ours['count'][0])} boxes" + "".join("\n  " + line for line in bad),
               flush=True)

@@ -3,7 +3,8 @@
 
 Usage: check_step.py LOCKSTEP_BINARY WORK_DIR. Builds steps, combines inference graph and algorithm as
 TrainingInfoProto documents, and checks both with onnx's checker and strict shape inference. Runs the
-inference graph in ONNX Runtime. Reads a checkpoint with safetensors. Exits with 77 without the packages.
+inference graph in ONNX Runtime. Reads a checkpoint with safetensors. Compares a network's file with the
+file that `lockstep step -o` writes, and runs the latter. Exits with 77 without the packages.
 """
 import pathlib
 import subprocess
@@ -75,5 +76,55 @@ with safetensors.safe_open(work / "run/checkpoint.safetensors", framework="numpy
     assert file.metadata()["steps"] == "3"
     assert file.get_tensor("fc1_w").shape == (8, 784)
     assert np.abs(file.get_tensor("fc1_w_momentum")).max() > 0
+
+
+def small_network():
+    """loss = mean((x w + b)^2), of an older opset, with everything that a file can say beside its graph."""
+    floats, make = onnx.TensorProto.FLOAT, onnx.helper.make_tensor_value_info
+    w = onnx.numpy_helper.from_array(np.array([[0.5], [-1]], np.float32), "w")
+    w.doc_string = "weights"
+    b = onnx.helper.make_tensor("b", floats, [1], [0.25])  # in the field of its type
+    nodes = [onnx.helper.make_node("MatMul", ["x", "w"], ["p"], name="product", doc_string="a product"),
+             onnx.helper.make_node("Add", ["p", "b"], ["y"]), onnx.helper.make_node("Mul", ["y", "y"], ["s"]),
+             onnx.helper.make_node("ReduceMean", ["s"], ["loss"], keepdims=0)]
+    graph = onnx.helper.make_graph(
+        nodes, "net", [make("x", floats, ["N", 2])], [make("loss", floats, []), make("y", floats, ["N", 1])],
+        [w, b, onnx.numpy_helper.from_array(np.arange(3), "unused")], "a graph",
+        value_info=[make("w", floats, [2, 1])])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7,
+                                   producer_name="somebody", producer_version="3", doc_string="a model")
+    onnx.helper.set_model_props(model, {"author": "me", "lines": "one\ntwo"})
+    return model
+
+
+def without_values(path):
+    """The model without the data of its initializers."""
+    model = onnx.load(path, load_external_data=False)
+    for tensor in model.graph.initializer:
+        for field in ("raw_data", "float_data", "external_data"):
+            tensor.ClearField(field)
+    return model
+
+
+(work / "new_values/in").mkdir(parents=True, exist_ok=True)
+rows = np.array([[1, 2], [3, 4], [-1, 0], [2, 2], [0, 1], [1, -1]], np.float32)
+np.save(work / "new_values/in/x.npy", rows)
+for name, beside in [("inside", False), ("beside", True)]:
+    old, new, out = (work / "new_values" / f"{name}{end}" for end in (".onnx", "_new.onnx", ""))
+    onnx.save_model(small_network(), old, save_as_external_data=beside, location=f"{name}.bin", size_threshold=0)
+    subprocess.run([lockstep, "step", old, "--inputs", work / "new_values/in", "--outputs", out, "--loss", "loss",
+                    "--batch", "2", "--steps", "3", "SOLVER.TYPE", "Adam", "-o", new], check=True,
+                   stdout=subprocess.DEVNULL)
+    onnx.checker.check_model(str(new))
+    assert without_values(old) == without_values(new), f"{name}: more changed than values"
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in onnx.load(new).graph.initializer}
+    for tensor in ("w", "b"):
+        assert np.array_equal(values[tensor], np.load(out / f"{tensor}.npy")), f"{name}: {tensor}"
+    assert np.array_equal(values["unused"], np.arange(3))
+    assert (new.parent / f"{new.name}.data").exists() == beside
+    session = onnxruntime.InferenceSession(str(new), providers=["CPUExecutionProvider"])
+    expected = rows @ values["w"] + values["b"]
+    assert np.allclose(session.run(["y"], {"x": rows})[0], expected, atol=1e-6), name
+    assert not np.allclose(expected, rows @ [[0.5], [-1]] + 0.25, atol=1e-3), f"{name}: nothing was trained"
 print(f"onnx {onnx.__version__} accepts all steps; ONNX Runtime {onnxruntime.__version__} runs them; "
       f"safetensors {safetensors.__version__} reads the checkpoint")

@@ -34,6 +34,22 @@ RETINA = BASIC + ["MODEL.TYPE", "retinanet", "RETINANET.RETINANET_ON", "True", "
                   "3", "FPN.RPN_MAX_LEVEL", "7", "FPN.EXTRA_CONV_LEVELS", "True",
                   "FPN.COARSEST_STRIDE", "128", "RETINANET.NUM_CONVS", "2",
                   "TRAIN.RPN_STRADDLE_THRESH", "-1"]
+VGG16 = ["MODEL.CONV_BODY", "VGG16.add_VGG16_conv5_body", "RPN.SIZES", "(16, 32, 64)",
+         "FAST_RCNN.ROI_BOX_HEAD", "VGG16.add_VGG16_roi_fc_head", "VGG.CHANNEL_DIVISOR", "16"]
+VGG_M = ["MODEL.CONV_BODY", "VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body", "FAST_RCNN.ROI_BOX_HEAD",
+         "VGG_CNN_M_1024.add_VGG_CNN_M_1024_roi_fc_head", "VGG.CHANNEL_DIVISOR", "16"]
+RFCN = ["MODEL.TYPE", "rfcn", "RESNETS.RES5_DILATION", "2", "RPN.SIZES", "(16, 32, 64)"]
+MASKS = ["MODEL.MASK_ON", "True", "MRCNN.ROI_XFORM_RESOLUTION", "7", "MRCNN.RESOLUTION", "14",
+         "MRCNN.ROI_XFORM_SAMPLING_RATIO", "2", "MRCNN.DIM_REDUCED", "8", "MRCNN.DILATION", "1",
+         "MRCNN.CONV_INIT", "MSRAFill", "MRCNN.ROI_MASK_HEAD"]
+POINTS = ["MODEL.KEYPOINTS_ON", "True", "KRCNN.ROI_XFORM_RESOLUTION", "7", "KRCNN.NUM_KEYPOINTS", "5",
+          "KRCNN.ROI_XFORM_SAMPLING_RATIO", "2", "KRCNN.CONV_HEAD_DIM", "8",
+          "KRCNN.NUM_STACKED_CONVS", "3", "KRCNN.UP_SCALE", "2", "KRCNN.HEATMAP_SIZE", "28",
+          "KRCNN.CONV_INIT", "MSRAFill", "KRCNN.ROI_KEYPOINTS_HEAD"]
+FCN = "mask_rcnn_heads.mask_rcnn_fcn_head_"
+CONVS, STAGE_5 = ("keypoint_rcnn_heads.add_" + name for name in
+                  ("roi_pose_head_v1convX", "ResNet_roi_conv5_head_for_keypoints"))
+DECONV = ["KRCNN.USE_DECONV_OUTPUT", "True"]
 DETECTORS = {
     "rpn_c4": C4 + RPN,
     "rpn_fpn": BASIC + RPN,
@@ -47,12 +63,39 @@ DETECTORS = {
     "faster_fpn_agnostic": BASIC + ROIS + MLP + FASTER + ["MODEL.CLS_AGNOSTIC_BBOX_REG", "True"],
     "faster_fpn_gn": BASIC + ROIS + FASTER + GN + ["FAST_RCNN.ROI_BOX_HEAD",
                                                    "fast_rcnn_heads.add_roi_Xconv1fc_gn_head"],
+    "mask_fpn": BASIC + ROIS + MLP + FASTER + MASKS + [FCN + "v1up4convs"],
+    "mask_fpn_gn_agnostic": BASIC + ROIS + MLP + FASTER + GN + MASKS + [
+        FCN + "v1up4convs_gn", "MRCNN.CLS_SPECIFIC_MASK", "False"],
+    "mask_fpn_enlarged": BASIC + ROIS + MLP + FASTER + MASKS + [
+        FCN + "v1up", "MRCNN.DILATION", "2", "MRCNN.UPSAMPLE_RATIO", "2", "MRCNN.RESOLUTION", "28",
+        "MRCNN.WEIGHT_LOSS_MASK", "0.5"],
+    "mask_fpn_linear": BASIC + ROIS + MLP + FASTER + MASKS + [
+        FCN + "v1up", "MRCNN.USE_FC_OUTPUT", "True", "MRCNN.RESOLUTION", "9"],
+    "mask_c4_shared": C4 + ALIGN + FASTER + MASKS + [FCN + "v0upshare",
+                                                     "MRCNN.ROI_XFORM_RESOLUTION", "14"],
+    "mask_c4": C4 + ALIGN + FILES + MASKS + [FCN + "v0up", "MRCNN.DILATION", "2"],
+    "keypoint_fpn": BASIC + ROIS + MLP + FASTER + POINTS + [CONVS] + DECONV,
+    "keypoint_c4": C4 + ALIGN + FASTER + POINTS + [
+        STAGE_5, "KRCNN.USE_DECONV", "True", "KRCNN.DECONV_DIM", "8", "KRCNN.ROI_XFORM_RESOLUTION",
+        "14", "KRCNN.LOSS_WEIGHT", "2", "KRCNN.NORMALIZE_BY_VISIBLE_KEYPOINTS", "False"],
+    "mask_and_keypoint_fpn": BASIC + ROIS + MLP + FASTER + MASKS + [FCN + "v1up"] + POINTS + [
+        CONVS, "KRCNN.HEATMAP_SIZE", "14"],
+    "faster_vgg16": VGG16 + FASTER,
+    "fast_vgg_m": VGG_M + FILES + ["TRAIN.FREEZE_AT", "0"],
+    "rfcn": RFCN + FILES + ["MODEL.CONV_BODY", "ResNet.add_ResNet50_conv5_body"],
+    "rfcn_reduced": RFCN + FASTER + [
+        "MODEL.CONV_BODY", "ResNet.add_ResNet18_conv5_body", "RESNETS.TRANS_FUNC",
+        "basic_transformation", "MODEL.CLS_AGNOSTIC_BBOX_REG", "True", "RFCN.PS_GRID_SIZE", "2",
+        "RFCN.REDUCED_CHANNELS", "24"],
     "retinanet": RETINA,
     "retinanet_softmax": RETINA + ["RETINANET.SOFTMAX", "True"],
     "retinanet_shared": RETINA + ["RETINANET.SHARE_CLS_BBOX_TOWER", "True",
                                   "RETINANET.CLASS_SPECIFIC_BBOX", "True",
                                   "RETINANET.BBOX_REG_WEIGHT", "0.5"],
 }
+# Detectors with masks or heatmaps among their predictions.
+SHAPE_DETECTORS = {name: words for name, words in DETECTORS.items()
+                   if {"MODEL.MASK_ON", "MODEL.KEYPOINTS_ON"} & set(words)}
 
 
 def options_of(words):
@@ -95,6 +138,10 @@ def initialised(program, folder, words, seed):
     return config, params
 
 
+# Parts of the names of weights whose first values are too small to tell positions apart.
+DISTINGUISHING = ("cls", "bbox", "fc", "mask", "kps_score_lowres")
+
+
 def picture(words, seed):
     rng = np.random.RandomState(seed)
     feeds = {"data": rng.randn(1, 3, SIZE, SIZE).astype(np.float32),
@@ -108,13 +155,13 @@ def picture(words, seed):
     return feeds
 
 
-def predicted(lockstep, program, folder, words, seed):
+def predicted(lockstep, program, folder, words, seed, threshold="0.02"):
     """A picture, parameters that distinguish its positions, and the detections of `lockstep run`."""
-    words = with_sizes(words) + ["TEST.SCORE_THRESH", "0.02", "RETINANET.INFERENCE_TH", "0.001"]
+    words = with_sizes(words) + ["TEST.SCORE_THRESH", threshold, "RETINANET.INFERENCE_TH", "0.001"]
     config, params = initialised(program, folder, words, seed)
     rng = np.random.RandomState(seed)
     for name in sorted(params):
-        if name.endswith("_w") and any(of in name for of in ("cls", "bbox", "fc")):
+        if name.endswith("_w") and any(of in name for of in DISTINGUISHING):
             params[name] = rng.normal(0, 1.5 / np.sqrt(params[name][0].size),
                                       params[name].shape).astype(np.float32)
         if name.startswith("retnet_cls_pred") and name.endswith("_b"):

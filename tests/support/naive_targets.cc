@@ -47,6 +47,7 @@ struct NaiveCandidate {
   int64_t number;  // the index used in draws
   int64_t place;
   int64_t row = -1;
+  int64_t learnt = -1;  // the row whose box is learnt
 };
 
 // Returns at most `most` candidates, chosen by their keys, in the order of their indices.
@@ -209,6 +210,7 @@ Reference naive_proposal_targets(const ProposalTargetsAttrs& attrs) {
     std::vector<Doubles> out{
         all_of_value({images, attrs.sample, 4}, 0), all_of_value({images, attrs.sample}, -1),
         all_of_value({images, attrs.sample, 4}, 0), all_of_value({images, attrs.sample}, -1)};
+    if (attrs.box_overlap > 0) out.push_back(all_of_value({images, attrs.sample}, 0));
     for (int64_t image = 0; image < images; ++image) {
       const int64_t first = image * rows;
       const auto counts = [&](int64_t row) {
@@ -243,10 +245,13 @@ Reference naive_proposal_targets(const ProposalTargetsAttrs& attrs) {
           }
         }
         if (hidden || crowd > best) continue;
+        if (best >= attrs.box_overlap &&
+            (attrs.box_overlap > 0 || best >= attrs.foreground_overlap))
+          candidate.learnt = candidate.row;
         if (best >= attrs.foreground_overlap)
           objects.push_back(candidate);
         else if (best >= attrs.background_low && best < attrs.background_high)
-          others.push_back({candidate.number, i, -1});
+          others.push_back({candidate.number, i, -1, candidate.learnt});
       }
       objects = drawn_candidates(objects, attrs.foreground, in[5][image]);
       others = drawn_candidates(others, attrs.sample - static_cast<int64_t>(objects.size()),
@@ -256,10 +261,11 @@ Reference naive_proposal_targets(const ProposalTargetsAttrs& attrs) {
         for (const NaiveCandidate& c : *list) {
           for (int64_t k = 0; k < 4; ++k) out[0][4 * at + k] = box(c.place)[k];
           out[1][at] = c.row < 0 ? 0 : in[3][first + c.row];
-          if (c.row >= 0) {
+          if (c.learnt >= 0) {
             const NaiveBox deltas =
-                encoded(box(c.place), box_of(in[2], first + c.row), attrs.weights);
+                encoded(box(c.place), box_of(in[2], first + c.learnt), attrs.weights);
             for (int64_t k = 0; k < 4; ++k) out[2][4 * at + k] = deltas[k];
+            if (attrs.box_overlap > 0) out[4][at] = in[3][first + c.learnt];
           }
           out[3][at++] = static_cast<double>(c.row);
         }
@@ -306,7 +312,7 @@ OpCase proposal_targets_case(const std::string& name, CaseInput proposals, CaseI
           .attributes = attributes,
           .inputs = {std::move(proposals), std::move(sources), operands.boxes, operands.classes,
                      operands.crowd, operands.image_number},
-          .outputs = 4,
+          .outputs = attrs.box_overlap > 0 ? 5 : 4,
           .reference = naive_proposal_targets(attrs),
           .gradient = false,
           .oracle = false};

@@ -83,7 +83,14 @@ std::vector<OpCase> picked_boxes() {
   return {
       own("BoxSuppression", {boxes, scores}, {{"threshold", 0.5F}, {"capacity", int64_t{2}}}, 2),
       own("DetectionResults", {boxes, scores, labels({0, 1, 2, 0, 1, 2}, {2, 3})},
-          {{"classes", int64_t{3}}, {"score_threshold", 0.0F}, {"capacity", int64_t{4}}}, 4)};
+          {{"classes", int64_t{3}}, {"score_threshold", 0.0F}, {"capacity", int64_t{4}}}, 4),
+      own("RefinedDetections", {boxes, scores, labels({0, 1, 2, 0, 1, 2}, {2, 3})},
+          {{"classes", int64_t{3}},
+           {"score_threshold", 0.0F},
+           {"capacity", int64_t{4}},
+           {"method", "gaussian"},
+           {"vote", "AVG"}},
+          4)};
 }
 
 std::vector<OpCase> places() {
@@ -130,6 +137,7 @@ std::vector<OpCase> regions() {
   const CaseInput with_images =
       given(Literal::of<float>(std::vector<float>{0, 0, 0, 2, 2, 0, 1, 1, 3, 3}, {2, 5}));
   const Attributes bins{{"output_height", int64_t{2}}, {"output_width", int64_t{2}}};
+  const Attributes position{{"group_size", int64_t{2}}, {"spatial_scale", 1.0F}};
   Attributes largest = bins, levels = bins;
   largest.push_back({"mode", "max"});
   levels.push_back({"spatial_scales", std::vector<float>{1, 0.5F}});
@@ -140,7 +148,9 @@ std::vector<OpCase> regions() {
       own("MultilevelRoiAlign", {boxes, images, labels({0, -1}, {2}), x, random({1, 1, 2, 2})},
           levels),
       own("MultilevelRoiAlignGrad",
-          {dy, boxes, images, labels({0, 1}, {2}), shape, fixed({1, 1, 2, 2})}, levels, 2)};
+          {dy, boxes, images, labels({0, 1}, {2}), shape, fixed({1, 1, 2, 2})}, levels, 2),
+      own("PSRoIPool", {random({1, 4, 4, 4}), boxes, images}, position),
+      own("PSRoIPoolGrad", {dy, fixed({1, 4, 4, 4}), boxes, images}, position)};
 }
 
 std::vector<OpCase> norms() {
@@ -211,6 +221,22 @@ std::vector<OpCase> training_targets() {
           {{"sample", int64_t{4}}, {"foreground", int64_t{2}}, random_stream_attribute(1)}, 4)};
 }
 
+std::vector<OpCase> shape_targets() {
+  const CaseInput rois = given(Literal::of<float>(
+      std::vector<float>{0, 0, 6, 7, 3, 2, 9, 9, 1, 1, 8, 5, 2, 2, 4, 4}, {2, 2, 4}));
+  const CaseInput vertices = given(Literal::of<float>(
+      std::vector<float>{1, 1, 5, 1, 3, 6, 2, 2, 4, 2, 3, 3, 0, 0, 9, 1, 4, 8, 0, 0, 0, 0, 0, 0},
+      {2, 6, 2}));
+  const CaseInput vertex_of = labels(
+      {0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, -1, -1, -1, -1, -1, -1}, {2, 6, 2});
+  const CaseInput points = given(Literal::of<float>(
+      std::vector<float>{1, 1, 2, 5, 6, 1, 0, 0, 0, 4, 4, 2, 3, 3, 2, 9, 9, 1}, {2, 1, 3, 3}));
+  return {own("MaskTargets", {rois, labels({0, -1, 1, 0}, {2, 2}), vertices, vertex_of},
+              {{"resolution", int64_t{4}}}),
+          own("KeypointTargets", {rois, labels({0, -1, 0, 0}, {2, 2}), points},
+              {{"size", int64_t{8}}})};
+}
+
 std::vector<OpCase> updates() {
   const CaseInput w = random({2, 3}), rate = given(Literal::of<float>(std::vector{0.1F}, {1}));
   const CaseInput second = positive({2, 3});
@@ -261,7 +287,7 @@ const std::vector<OpCase>& own_operator_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all;
     for (auto family : {element_by_element, losses, picked_boxes, places, windows, regions, norms,
-                        recurrences, training_targets, updates, exchanges})
+                        recurrences, training_targets, shape_targets, updates, exchanges})
       for (OpCase& c : family()) all.push_back(std::move(c));
     return all;
   }();

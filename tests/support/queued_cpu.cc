@@ -2,6 +2,7 @@
 #include "tests/support/queued_cpu.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -46,16 +47,22 @@ class ThreadEvent final : public Event {
   void reach(uint64_t number) {
     std::lock_guard lock(mutex_);
     reached_ = std::max(reached_, number);
+    at_ = std::chrono::steady_clock::now();
     changed_.notify_all();
   }
   void wait_for(uint64_t number) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return reached_ >= number; });
   }
+  std::chrono::steady_clock::time_point at() {
+    std::lock_guard lock(mutex_);
+    return at_;
+  }
 
  private:
   uint64_t announced_ = 0;  // used by the thread that fills queues
   uint64_t reached_ = 0;
+  std::chrono::steady_clock::time_point at_;
   std::mutex mutex_;
   std::condition_variable changed_;
 };
@@ -177,6 +184,11 @@ class QueuedCpu final : public Accelerator {
   void copy(void* to, const void* from, std::size_t bytes) override { copy_bytes(to, from, bytes); }
   std::unique_ptr<Queue> queue(Device) override { return std::make_unique<ThreadQueue>(); }
   std::unique_ptr<Event> event(Device) override { return std::make_unique<ThreadEvent>(); }
+  std::unique_ptr<Event> timed_event(Device) override { return std::make_unique<ThreadEvent>(); }
+  double seconds_between(Event& from, Event& to) override {
+    const auto at = [](Event& event) { return dynamic_cast<ThreadEvent&>(event).at(); };
+    return std::chrono::duration<double>(at(to) - at(from)).count();
+  }
   std::unique_ptr<Recording> record(Queue&, const std::function<void()>& work) override {
     begin_recording();
     try {

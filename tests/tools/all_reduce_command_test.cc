@@ -18,11 +18,11 @@ TEST_F(AllReduceCommand, BucketsArePrintedEditedAndReplayed) {
             0);
   Outcome plan = run_lockstep({"inspect", folder / "step.onnx", "--format", "buckets"});
   EXPECT_EQ(plan.out,
-            "# before packing: 8 gradients, mean 210 KiB, median 1.95 KiB, total 1.64 MiB\n"
-            "# after packing: 3 buckets, mean 561 KiB, median 99.9 KiB, total 1.64 MiB\n"
             "bucket 20040 bytes: pred_b pred_w\n"
             "bucket 1602000 bytes: fc3_b fc3_w\n"
-            "bucket 102280 bytes: conv2_b conv2_w conv1_b conv1_w\n");
+            "bucket 102280 bytes: conv2_b conv2_w conv1_b conv1_w\n"
+            "# before packing: 8 gradients, mean 210 KiB, median 1.95 KiB, total 1.64 MiB\n"
+            "# after packing: 3 buckets, mean 561 KiB, median 99.9 KiB, total 1.64 MiB\n");
   write_file(folder / "as_printed.txt", plan.out);
   EXPECT_EQ(run_lockstep({"inspect", "lenet", "--devices", "gpu*2", "--buckets",
                           folder / "as_printed.txt", "--format", "buckets"})

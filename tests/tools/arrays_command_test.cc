@@ -137,8 +137,10 @@ TEST_F(ArraysCommand, AFixedBatchNeedsItsShares) {
       {}, {"takes 3 examples at a time", "TRAIN.BATCH_SIZE 6 gives 6", "set TRAIN.BATCH_SIZE 3"});
   const Outcome trained = command("train", {"DEVICES", "cpu*2", "SOLVER.MAX_ITER", "3"});
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_NE(trained.out.find("a test leaves out the last 1 of 7"), std::string::npos)
-      << trained.out;
+  const Outcome tested = command("test", {"DEVICES", "cpu*2"});
+  EXPECT_EQ(tested.exit_code, 0) << tested.err;
+  for (const std::string& said : {trained.out, tested.out})
+    EXPECT_NE(said.find("a test leaves out the last 1 of 7"), std::string::npos) << said;
 }
 
 TEST_F(ArraysCommand, RefusesBadConfigurationsByName) {
@@ -149,7 +151,7 @@ TEST_F(ArraysCommand, RefusesBadConfigurationsByName) {
                        {"MODEL.LOSS", "no value 'outt'", "did you mean out"});
   expect_train_refused({"MODEL.LOSS", "{mse: [out, z]}"}, {"DATA.TRAIN", "z"});
   expect_train_refused({"MODEL.LOSS", "{cross_entropy: [out, y]}"},
-                       {"labels 'y'", "should be integers"});
+                       {"train/y.npy", "'y' is float32", "asks for int64"});
   expect_train_refused({"TEST.METRICS", "{iou: [out]}"}, {"TEST.METRICS", "[OUTPUT, TARGET]"});
   expect_train_refused({"TEST.METRICS", "{r2: [nothing, y]}"}, {"no value 'nothing'"});
   expect_train_refused({"TRAIN.BATCH_SIZE", "25"}, {"TRAIN.BATCH_SIZE is 25", "24 examples"});

@@ -18,7 +18,7 @@ using CommandTest = TrainingCommand;
 
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command : {"train", "test", "infer", "export", "build", "inspect", "plan", "run",
-                              "step", "bench", "launch", "scenes", "doctor"}) {
+                              "step", "bench", "launch", "scenes", "doctor", "simulate"}) {
     Outcome outcome = run_lockstep({command, "--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.out.find("Example:  lockstep " + std::string(command)), std::string::npos);
@@ -137,10 +137,13 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"build", "resnet5"}), "resnet50 resnet50_keras");
   EXPECT_EQ(completed({"plan", "resnet3"}), "resnet34");
   EXPECT_EQ(completed({"plan", "char_g"}), "") << "plan refuses it";
+  EXPECT_EQ(completed({"diff", "resnet50", "resnet3"}), "resnet34");
+  EXPECT_EQ(completed({"diff", "resnet50", "resnet50", "--in-b", "SOLVER.CLIP_N"}),
+            "SOLVER.CLIP_NORM");
   EXPECT_EQ(completed({"bench", "train-step", "--model", "ls"}), "lstm");
   EXPECT_EQ(completed({"help", "bench", "con"}), "conv");
   EXPECT_EQ(completed({"launch", "--", "lockstep", "help", "tr"}), "train");
-  EXPECT_EQ(completed({"bench", "tr"}), "train-step");
+  EXPECT_EQ(completed({"bench", "tr"}), "train-step trace-cost");
   EXPECT_EQ(completed({"bench", "train-step", "--model", "vgg"}), "vgg16");
   EXPECT_EQ(completed({"bench", "train-step", "--feed", "a"}), "ahead");
   EXPECT_EQ(completed({"bench", "plan-growth", "--"}), "--help --nodes --json");

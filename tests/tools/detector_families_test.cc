@@ -71,12 +71,18 @@ TEST_F(DetectorFamilies, FasterRcnnOnOneMap) {
   EXPECT_GE(value_of(learnt("scenes_faster_rcnn_c4.yaml", 340), "test_ap50"), 0.9);
 }
 
+TEST_F(DetectorFamilies, FasterRcnnOnAVgg16) {
+  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_vgg16.yaml", 200, {"VGG.CHANNEL_DIVISOR", "8"}),
+                     "test_ap50"),
+            0.9);
+}
+
 TEST_F(DetectorFamilies, RetinaNet) {
   type_ = "retinanet";
   EXPECT_GE(value_of(learnt("scenes_retinanet_fpn.yaml", 220), "test_ap50"), 0.9);
 }
 
-TEST_F(DetectorFamilies, ProposalsAndFastRcnnOnThem) {
+TEST_F(DetectorFamilies, ProposalsAndFastRcnnAndRfcnOnThem) {
   EXPECT_GE(value_of(learnt("scenes_rpn_fpn.yaml", 120), "test_ar100_at_half"), 0.9);
   std::vector<std::string> words{
       "test",          std::string(LOCKSTEP_SOURCE_DIR) + "/configs/detection/scenes_rpn_fpn.yaml",
@@ -91,6 +97,12 @@ TEST_F(DetectorFamilies, ProposalsAndFastRcnnOnThem) {
   const std::string file = "[" + (folder_ / "proposals/proposals.safetensors") + "]";
   into_ = "fast";
   EXPECT_GE(value_of(learnt("scenes_fast_rcnn_fpn.yaml", 120,
+                            {"TRAIN.PROPOSAL_FILES", file, "TEST.PROPOSAL_FILES", file}),
+                     "test_ap50"),
+            0.9);
+  into_ = "positions";
+  type_ = "rfcn";
+  EXPECT_GE(value_of(learnt("scenes_rfcn.yaml", 200,
                             {"TRAIN.PROPOSAL_FILES", file, "TEST.PROPOSAL_FILES", file}),
                      "test_ap50"),
             0.9);

@@ -27,7 +27,7 @@ dpkg-deb -x "$deb" "$root"
 program=$root/usr/bin/lockstep
 diff -r "$source/include/lockstep" "$root/usr/include/lockstep" || wrong "other headers than the public ones"
 (cd "$source/configs" && find . -name '*.yaml' | sed 's|^\.|share/doc/lockstep/examples|') >"$folder/expected"
-for library in graph runtime operators kernels builders models data; do
+for library in graph runtime operators kernels builders models data app tool command; do
   echo "lib/liblockstep_$library.a"
 done >>"$folder/expected"
 cat >>"$folder/expected" <<'FILES'

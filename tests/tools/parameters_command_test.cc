@@ -31,7 +31,8 @@ Literal noise(const Dims& dims, uint64_t stream) {
 }
 
 // Scores of three classes for images [N, 3, 4, 4]: (x - px_mean) / px_std, a convolution, a batch
-// norm with training_mode 0, a frequency table that a mean multiplies, a Gemm.
+// norm with training_mode 0, a frequency table that a mean multiplies, a Dropout without training
+// mode, a Gemm.
 class ParametersCommand : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -52,6 +53,7 @@ class ParametersCommand : public ::testing::Test {
     x = flatten(graph, global_average_pool(graph, x, "pooled"), 1, "features");
     const Literal table = Literal::of<float>(std::vector<float>{1, 0.5F, 0.25F, 0.125F}, {4});
     x = mul(graph, x, graph.constant("table", table), "turned");
+    x = op("Dropout", {x}, "kept");
     const Value scores =
         gemm(graph, x, graph.constant("fc.weight", noise({3, 4}, 2)),
              graph.constant("fc.bias", filled({3}, 0)), {.trans_b = true}, "scores");
@@ -118,7 +120,8 @@ TEST_F(ParametersCommand, StepAndBuildSayWhatIsTrained) {
       "trained, although perhaps constants: table (like frequencies, each a fraction of the last)",
       "--freeze PATTERN (MODEL.FREEZE)",
       "1 batch norm keeps its statistics (training_mode 0); --train-batch-norm "
-      "(MODEL.TRAIN_BATCH_NORM)"};
+      "(MODEL.TRAIN_BATCH_NORM)",
+      "1 Dropout node has a ratio but no training mode, so that training drops nothing there"};
   for (const char* devices : {"cpu", "cpu*2"}) {
     expect_says(step({"--devices", devices}), said);
     EXPECT_FALSE(fs::exists(folder / "out/px_mean.npy"));

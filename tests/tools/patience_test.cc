@@ -41,20 +41,22 @@ TEST(Patience, CountsTheTestsSinceTheBest) {
   Patience without(0, nullptr);
   for (int64_t at = 1; at < 9; ++at) without.tested(scored(0), at);
   EXPECT_FALSE(without.is_over());
-  EXPECT_EQ(without.text(), "");
+  EXPECT_TRUE(without.noted({}).empty());
 }
 
-TEST(Patience, ContinuesFromItsText) {
+TEST(Patience, ContinuesFromACheckpoint) {
   Patience first(3, nullptr), second(3, nullptr);
   first.tested(scored(1.0 / 3), 5);
   first.tested(scored(0.25), 10);
-  second.go_on_with(first.text(), "c");
-  EXPECT_EQ(second.text(), first.text());
-  EXPECT_FALSE(second.lacks_test_after(10, 5));
-  EXPECT_FALSE(second.lacks_test_after(13, 5));
-  EXPECT_TRUE(second.lacks_test_after(15, 5));
+  EXPECT_FALSE(second.lacks(15)) << "it has not gone on from a checkpoint";
+  second.go_on_from(first.noted({}), "c");
+  EXPECT_EQ(second.noted({}), first.noted({}));
+  EXPECT_FALSE(second.lacks(10));
+  EXPECT_TRUE(second.lacks(15));
+  second.tested(scored(0.2), 10);
+  EXPECT_EQ(second.noted({}), first.noted({})) << "a test counts once";
   for (const char* bad : {"x", "0.5 1 2", "0.5 1 2 3 4", "0.5 -1 2 3", "2 1 1 1", "nan 1 1 1"})
-    expect_error([&] { second.go_on_with(bad, "file"); }, "file", "patience", bad);
+    expect_error([&] { second.go_on_from({{"patience", bad}}, "file"); }, "file", "patience", bad);
 }
 
 // Without a learning rate no score gets better, so the third test is the second without a better
@@ -109,6 +111,27 @@ TEST_F(PatienceCommand, ResumesToTheSameEndAndBits) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_TRUE(checkpoint(run) == checkpoint("whole")) << cut;
   }
+}
+
+// As after a change of TEST.METRICS: neither the count of tests nor the best weights go on.
+TEST_F(PatienceCommand, BeginsAnewIfTheTestsMeasureAnotherScore) {
+  ASSERT_EQ(train("run", with({"SOLVER.MAX_ITER", "12"})).exit_code, 0);
+  for (const char* name : {"run/checkpoint.safetensors", "run/best.safetensors"}) {
+    Safetensors file = read_safetensors(folder / name);
+    EXPECT_EQ(file.metadata.at("score_name"), "held-out accuracy") << name;
+    file.metadata["score_name"] = "held-out recall";
+    std::vector<std::pair<std::string, Tensor>> tensors;
+    for (const auto& [tensor, value] : file.tensors) tensors.emplace_back(tensor, view_of(value));
+    write_safetensors(folder / name, tensors, file.metadata);
+  }
+  const Outcome outcome = train("run", with({"--resume"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* said :
+       {"the tests before measured another score, held-out recall, not held-out accuracy",
+        "best.safetensors is the best of another score, held-out recall, not held-out accuracy"})
+    EXPECT_NE(outcome.out.find(said), std::string::npos) << outcome.out;
+  EXPECT_EQ(steps_of("run"), "25");
+  EXPECT_EQ(read_safetensors(folder / "run/best.safetensors").metadata.at("iterations"), "15");
 }
 
 TEST_F(PatienceCommand, IsTheSameInAllProcesses) {

@@ -75,6 +75,27 @@ TEST_F(RestartTest, GivesTheBitsOfAnUndisturbedRun) {
   EXPECT_EQ(weights("run"), weights("whole"));
 }
 
+// The traced steps passed in the first life of the run, which has written their trace.
+TEST_F(RestartTest, ATraceOfPassedStepsIsNoError) {
+  const std::string trace = folder / "trace.json";
+  Program program(launched(
+      {"--restarts", "1"},
+      train("run", {"SOLVER.MAX_ITER", "100000", "--trace", trace, "--trace-steps", "3:5"})));
+  ASSERT_TRUE(program.wait_for("iter    100/"));
+  const std::string written = read_file(trace);
+  const std::vector<pid_t> children = children_of(program.id());
+  ASSERT_EQ(children.size(), 2u);
+  kill(children[1], SIGKILL);
+  ASSERT_TRUE(program.wait_for("resumed after iteration "));
+  program.send_signal(SIGTERM);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.out << outcome.err;
+  EXPECT_EQ(times(outcome.out, "--trace-steps 3:5: the run was started again and goes on with "),
+            1u)
+      << outcome.out;
+  EXPECT_EQ(read_file(trace), written);
+}
+
 TEST_F(RestartTest, EndsAfterItsNumberOfRestarts) {
   const Outcome outcome =
       run_lockstep({"launch", "-n", "1", "--restarts", "2", "--", "sh", "-c", "kill -9 $$"});

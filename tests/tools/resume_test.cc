@@ -151,6 +151,15 @@ TEST_F(ResumeTest, OfAPlateauAndOfAveragesGivesTheSameBits) {
   EXPECT_EQ(run_lockstep({"export", folder / "whole", "-o", folder / "whole.onnx"}).exit_code, 0);
 }
 
+TEST_F(ResumeTest, NamesAveragesThatTheCheckpointLacks) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "3"}).exit_code, 0);
+  expect_refused(train("run", {"--resume", "TRAIN.EMA", "0.9", "SOLVER.MAX_ITER", "4"}),
+                 {"checkpoint.safetensors: was saved with TRAIN.EMA 0", "but now it is 0.9"});
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "3", "TRAIN.EMA", "0.9"}).exit_code, 0);
+  EXPECT_EQ(train("run", {"--resume", "TRAIN.EMA", "0.8", "SOLVER.MAX_ITER", "4"}).exit_code, 0);
+  EXPECT_EQ(train("run", {"--resume", "TRAIN.EMA", "0", "SOLVER.MAX_ITER", "5"}).exit_code, 0);
+}
+
 TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   const std::string path = folder / "run/checkpoint.safetensors";

@@ -37,7 +37,7 @@ Plan plan_of_step(const std::string& network) {
 // The multiplications per example, in millions.
 double operations_of_example(const Plan& plan) {
   double total = 0;
-  for (const PlanStep& step : plan.steps) total += operations_of(plan, step);
+  for (const PlanStep& step : plan.steps) total += step.flops.products;
   return total / 2 / kBatch / 1e6;
 }
 
@@ -70,8 +70,8 @@ TEST(Roofline, TakesTheSlowerOfProductsAndMemory) {
   for (const PlanStep& step : plan.steps) {
     EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_memory),
                      static_cast<double>(bytes_of_tensors(plan, step)) / 1e9);
-    if (operations_of(plan, step) > 0) {
-      EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_products), operations_of(plan, step) / 1e9);
+    if (step.flops.products > 0) {
+      EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_products), step.flops.products / 1e9);
     }
   }
 }

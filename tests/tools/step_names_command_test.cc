@@ -28,7 +28,7 @@ TEST_F(StepNamesCommand, AreThoseOfKerasForItsResNet) {
     }
   }
   EXPECT_EQ(run_lockstep({"plan", step, "--devices", "cpu", "--threads", "1"}).exit_code, 0);
-  const Outcome summary = run_lockstep({"inspect", step});
+  const Outcome summary = run_lockstep({"inspect", step, "--all"});
   EXPECT_NE(summary.out.find("conv1_conv/kernel"), std::string::npos) << "a state keeps its name";
 }
 

@@ -106,6 +106,40 @@ TEST_F(WrittenFiles, ReplaceNoDeviceAndGoThroughLinks) {
   EXPECT_TRUE(fs::is_character_file(folder / "full"));
 }
 
+TEST_F(WrittenFiles, OfPagesAreNoneOfTheirInputs) {
+  const std::string step = folder / "step.onnx", graph = folder / "graph.html",
+                    trace = folder / "trace.json";
+  ASSERT_EQ(run_lockstep({"build", "mlp", "-o", step}).exit_code, 0);
+  write_file(folder / "base.yaml", kTrainingConfig);
+  write_file(folder / "top.yaml", "_BASE_: base.yaml\n");
+  write_file(graph, "a page");
+  write_file(trace, "a trace");
+  fs::create_symlink("step.onnx", folder / "link.onnx");
+  fs::create_hard_link(trace, folder / "other.json");
+  const std::vector<std::string> html{"--format", "html"};
+  const auto words = [&](std::vector<std::string> first, const std::vector<std::string>& more) {
+    first.insert(first.end(), html.begin(), html.end());
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+  };
+  for (const char* command : {"plan", "inspect"}) {
+    SCOPED_TRACE(command);
+    for (const std::string& output :
+         {step, folder / "./step.onnx", folder / "link.onnx", trace, folder / "other.json"})
+      expect_kept(words({command, step}, {"--trace", trace}), output,
+                  output == trace || output == folder / "other.json" ? "trace.json" : "step.onnx");
+    for (const char* file : {"base.yaml", "top.yaml"})
+      expect_kept(words({command, folder / "top.yaml"}, {}), folder / file, file);
+  }
+  expect_kept(words({"plan", step}, {"--graph", graph}), graph, "graph.html");
+  write_file(folder / "gpu.json", "{}");
+  expect_kept(words({"plan", step}, {"--gpu", folder / "gpu.json"}), folder / "gpu.json",
+              "gpu.json");
+  // Another page is replaced.
+  EXPECT_EQ(run_lockstep(words({"plan", step}, {"-o", graph})).exit_code, 0);
+  EXPECT_EQ(run_lockstep(words({"inspect", step}, {"-o", graph})).exit_code, 0);
+}
+
 TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
   train_two_steps();
   const std::string network = folder / "net.onnx", data = folder / "weights.onnx.data";
@@ -119,6 +153,9 @@ TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
   for (const char* file : {"base.yaml", "top.yaml", "net.onnx"})
     expect_kept({"build", folder / "top.yaml"}, folder / file, file);
   expect_kept({"build", network, "--loss", "x"}, network, "net.onnx");
+  write_file(folder / "buckets.txt", "bucket fc1_w\n");
+  expect_kept({"build", "mlp", "BUCKETS", folder / "buckets.txt"}, folder / "buckets.txt",
+              "buckets.txt");
   expect_kept({"build", step}, step, "weights.onnx");
   expect_kept({"build", step}, data, "weights.onnx.data");
   fs::rename(step, folder / "renamed.onnx");
