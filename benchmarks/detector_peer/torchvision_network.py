@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchvision's Faster R-CNN with the network that a Detectron YAML file describes to Lockstep.
+"""torchvision's Faster, Mask or Keypoint R-CNN with the network that a Detectron YAML file describes
+to Lockstep.
 
-Written for ResNet18 with group norm, a feature pyramid and a box head of two layers.
+Written for ResNet18 with group norm, a feature pyramid and a box head of two layers; heads.py has
+masks and keypoints.
 """
 import json
 import math
@@ -10,11 +12,12 @@ from collections import OrderedDict
 
 import torch
 from torch import nn
-from torchvision.models.detection import FasterRCNN
 from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.models.detection.faster_rcnn import FastRCNNPredictor, TwoMLPHead
 from torchvision.models.resnet import BasicBlock
 from torchvision.ops import FeaturePyramidNetwork, MultiScaleRoIAlign
+
+from detector_peer import heads
 
 STAGES = 4
 EXPECTED = {("MODEL", "CONV_BODY"): "FPN.add_fpn_ResNet18_conv5_body",
@@ -89,19 +92,25 @@ def anchors_of(fpn):
     return anchors
 
 
+def pooling(config, section, roi_align):
+    """The pooling of RoIs for the head of a section."""
+    fpn, head = config["FPN"], config[section]
+    return roi_align([str(n) for n in range(STAGES)], head["ROI_XFORM_RESOLUTION"],
+                     head["ROI_XFORM_SAMPLING_RATIO"], canonical_scale=fpn["ROI_CANONICAL_SCALE"],
+                     canonical_level=fpn["ROI_CANONICAL_LEVEL"])
+
+
 def detector(config, roi_align=MultiScaleRoIAlign):
     """A whole configuration, as `lockstep inspect --format config` prints it, to a network for
     images of 0 to 255 in the order blue, green, red."""
-    for (section, key), value in EXPECTED.items():
+    for (section, key), value in (EXPECTED | heads.expected(config)).items():
         if config[section][key] != value:
-            raise SystemExit(f"torchvision_detector: {section}.{key} is {config[section][key]}, "
+            raise SystemExit(f"torchvision_network: {section}.{key} is {config[section][key]}, "
                              f"only {value} is written for torchvision")
     train, test, fpn, head = (config[name] for name in ("TRAIN", "TEST", "FPN", "FAST_RCNN"))
     hidden, side = head["MLP_HEAD_DIM"], head["ROI_XFORM_RESOLUTION"]
-    pool = roi_align([str(n) for n in range(STAGES)], side, head["ROI_XFORM_SAMPLING_RATIO"],
-                     canonical_scale=fpn["ROI_CANONICAL_SCALE"],
-                     canonical_level=fpn["ROI_CANONICAL_LEVEL"])
-    return FasterRCNN(
+    network, more = heads.network(config, lambda section: pooling(config, section, roi_align))
+    return network(
         Backbone(config), min_size=test["SCALE"], max_size=test["MAX_SIZE"],
         image_mean=config["PIXEL_MEANS"], image_std=[1, 1, 1], _skip_resize=True,
         rpn_anchor_generator=anchors_of(fpn),
@@ -114,14 +123,15 @@ def detector(config, roi_align=MultiScaleRoIAlign):
         rpn_bg_iou_thresh=train["RPN_NEGATIVE_OVERLAP"],
         rpn_batch_size_per_image=train["RPN_BATCH_SIZE_PER_IM"],
         rpn_positive_fraction=train["RPN_FG_FRACTION"],
-        box_roi_pool=pool, box_head=TwoMLPHead(fpn["DIM"] * side * side, hidden),
+        box_roi_pool=pooling(config, "FAST_RCNN", roi_align),
+        box_head=TwoMLPHead(fpn["DIM"] * side * side, hidden),
         box_predictor=FastRCNNPredictor(hidden, config["MODEL"]["NUM_CLASSES"]),
         box_score_thresh=test["SCORE_THRESH"], box_nms_thresh=test["NMS"],
         box_detections_per_img=test["DETECTIONS_PER_IM"],
         box_fg_iou_thresh=train["FG_THRESH"], box_bg_iou_thresh=train["BG_THRESH_HI"],
         box_batch_size_per_image=train["BATCH_SIZE_PER_IM"],
         box_positive_fraction=train["FG_FRACTION"],
-        bbox_reg_weights=tuple(config["MODEL"]["BBOX_REG_WEIGHTS"]))
+        bbox_reg_weights=tuple(config["MODEL"]["BBOX_REG_WEIGHTS"]), **more)
 
 
 NAMES = [(r"conv1", lambda m: ("backbone.conv1", "backbone.bn1")),
@@ -136,7 +146,8 @@ NAMES = [(r"conv1", lambda m: ("backbone.conv1", "backbone.bn1")),
          (r"conv_rpn_fpn2", lambda m: ("rpn.head.conv.0.0",)),
          (r"rpn_(cls_logits|bbox_pred)_fpn2", lambda m: (f"rpn.head.{m[1]}",)),
          (r"(fc[67])", lambda m: (f"roi_heads.box_head.{m[1]}",)),
-         (r"(cls_score|bbox_pred)", lambda m: (f"roi_heads.box_predictor.{m[1]}",))]
+         (r"(cls_score|bbox_pred)", lambda m: (f"roi_heads.box_predictor.{m[1]}",)),
+         *heads.NAMES]
 
 
 def torch_name(name):
@@ -145,7 +156,7 @@ def torch_name(name):
     for pattern, modules in NAMES:
         if found := re.fullmatch(pattern, stem):
             return f"{modules(found)[1 if norm else 0]}.{'bias' if end == 'b' else 'weight'}"
-    raise SystemExit(f"torchvision_detector: no parameter of torchvision is like '{name}'")
+    raise SystemExit(f"torchvision_network: no parameter of torchvision is like '{name}'")
 
 
 def read_weights(path):
@@ -165,7 +176,7 @@ def read_weights(path):
 
 def parameter_groups(net, solver):
     """Biases, weights and normalisations differ in rate and decay, as in Detectron. A group's
-    `factor` is for the rate."""
+    `factor` is for the rate; Adam's steps have none, since Lockstep's factor is for gradients then."""
     norms = {id(p) for module in net.modules() if isinstance(module, nn.GroupNorm)
              for p in module.parameters()}
     groups = {kind: [] for kind in ("norm", "bias", "weight")}
@@ -174,5 +185,5 @@ def parameter_groups(net, solver):
         groups[kind].append(p)
     decays = {"norm": solver["WEIGHT_DECAY_GN"], "bias": 0, "weight": solver["WEIGHT_DECAY"]}
     return [{"params": params, "weight_decay": decays[kind],
-             "factor": solver["BIAS_LR_FACTOR"] if kind == "bias" else 1}
+             "factor": solver["BIAS_LR_FACTOR"] if kind == "bias" and solver["TYPE"] == "SGD" else 1}
             for kind, params in groups.items()]
