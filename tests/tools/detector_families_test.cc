@@ -67,8 +67,11 @@ TEST_F(DetectorFamilies, FasterRcnnOnAPyramid) {
       0.9);
 }
 
+// A head of stage 5 for each RoI is slow. Few RoIs learn less, in half of the time.
 TEST_F(DetectorFamilies, FasterRcnnOnOneMap) {
-  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_c4.yaml", 340), "test_ap50"), 0.9);
+  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_c4.yaml", 300, {"TRAIN.BATCH_SIZE_PER_IM", "12"}),
+                     "test_ap50"),
+            0.5);
 }
 
 TEST_F(DetectorFamilies, FasterRcnnOnAVgg16) {

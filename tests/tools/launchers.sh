@@ -86,11 +86,15 @@ if [ -n "$torchrun" ] && "${run[@]}" true >"$folder/probe.log" 2>&1; then
   found=1
   "${run[@]}" --master_port 29617 "$folder/train_into" torch >"$folder/torch.log" 2>&1 || fail "torchrun ended with $?"
   same torch two
-  "${run[@]}" --standalone "$folder/train_into" alone_a >"$folder/alone_a.log" 2>&1 &
-  "${run[@]}" --standalone "$folder/train_into" alone_b >"$folder/alone_b.log" 2>&1 || fail "torchrun --standalone ended with $?"
-  wait $! || fail "torchrun --standalone beside another ended with $?"
-  same alone_a two
-  same alone_b two
+  "${run[@]}" --standalone "$folder/train_into" alone >"$folder/alone.log" 2>&1 || fail "torchrun --standalone ended with $?"
+  same alone two
+  # PyTorch 1.13's --standalone always meets at port 29400, so two at once would share a store that ends with the first.
+  own=("${run[@]}" --rdzv_backend c10d --rdzv_endpoint localhost:0)
+  "${own[@]}" --rdzv_id a "$folder/train_into" own_a >"$folder/own_a.log" 2>&1 &
+  "${own[@]}" --rdzv_id b "$folder/train_into" own_b >"$folder/own_b.log" 2>&1 || fail "torchrun at a port of its own ended with $?"
+  wait $! || fail "torchrun beside another ended with $?"
+  same own_a two
+  same own_b two
   nodes=("${run[@]}" --nnodes 2 --master_addr 127.0.0.1 --master_port 29647)
   LOCKSTEP_TIMEOUT=3 HOME=$folder "${nodes[@]}" --node_rank 1 "$folder/train_into" none >"$folder/none_1.log" 2>&1 &
   ! LOCKSTEP_TIMEOUT=3 HOME=$folder "${nodes[@]}" --node_rank 0 "$folder/train_into" none >"$folder/none_0.log" 2>&1 || fail "trained without a token"
@@ -105,7 +109,7 @@ if [ -n "$torchrun" ] && "${run[@]}" true >"$folder/probe.log" 2>&1; then
   "${nodes[@]}" --node_rank 0 "$folder/train_into" nodes >"$folder/node_0.log" 2>&1 || fail "torchrun of node 0 ended with $?"
   wait $! || fail "torchrun of node 1 ended with $?"
   same nodes four
-  echo "torchrun: plain, --standalone twice at once and, with a token, on two nodes"
+  echo "torchrun: plain, --standalone, twice at once and, with a token, on two nodes"
 
   # The port after torchrun's is busy. The error names the port, and a variable selects another port.
   python3 "$folder/hold.py" 29638 "$folder/held_too" &
