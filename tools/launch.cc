@@ -178,6 +178,9 @@ void add_launch(CLI::App& app, Command& chosen) {
                    "`lockstep train` then continues from the run's newest checkpoint")
       ->check(CLI::Range(0, kMostRestarts))
       ->capture_default_str();
+  command->add_flag("--all-cores", options->all_cores,
+                    "let each process run on all cores; otherwise, if the cores divide equally, "
+                    "each process keeps to cores of its own");
   // After the program every word is literal: an option with many values would split "[0, 2]".
   auto program = std::make_shared<std::string>();
   command->add_option("command", *program, "the command, after --")->required();

@@ -16,6 +16,7 @@
 #include "app/train/restart.h"
 #include "graph/printable.h"
 #include "lockstep/error.h"
+#include "runtime/threads/cores.h"
 
 namespace lockstep {
 namespace {
@@ -104,7 +105,8 @@ void LaunchedProcess::become(int output, const Meeting& meeting, const LaunchOpt
   set("LOCKSTEP_TOKEN", meeting.token);
   set(kRunNote, meeting.run_note);
   set(kContinueRun, meeting.continue_run);
-  for (const char* other : {"LOCKSTEP_STORE", "LOCKSTEP_PORT"}) unsetenv(other);
+  for (const char* other : {"LOCKSTEP_STORE", "LOCKSTEP_PORT", kOwnCores}) unsetenv(other);
+  if (!options.all_cores && keep_to_share_of_cores(rank_, options.processes)) set(kOwnCores, "1");
   std::vector<char*> words;
   for (const std::string& word : options.command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

@@ -15,6 +15,7 @@ struct LaunchOptions {
   int processes = 2;
   std::optional<int> timeout;  // seconds; none: LOCKSTEP_TIMEOUT, or the default
   int restarts = 0;
+  bool all_cores = false;  // for each process
   std::vector<std::string> command;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -34,7 +35,8 @@ std::vector<TensorDesc> state_descs(const TrainingModel& model) {
 }
 
 int chosen_threads(const SessionOptions& options, std::size_t replicas) {
-  const int processes = options.comm ? options.comm->size_here() : 1;
+  const bool owns_cores = std::getenv(kOwnCores) != nullptr;
+  const int processes = options.comm && !owns_cores ? options.comm->size_here() : 1;
   return options.threads > 0 ? options.threads
                              : threads_per_replica(static_cast<int>(replicas) * processes);
 }

@@ -16,4 +16,16 @@ int cpu_cores() {
 
 int threads_per_replica(int replicas) { return std::max(1, cpu_cores() / std::max(1, replicas)); }
 
+bool keep_to_share_of_cores(int process, int processes) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return false;
+  const int share = CPU_COUNT(&usable) / processes;
+  if (share * processes != CPU_COUNT(&usable)) return false;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  for (int core = 0, seen = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &usable) && seen++ / share == process) CPU_SET(core, &own);
+  return sched_setaffinity(0, sizeof(own), &own) == 0;
+}
+
 }  // namespace lockstep

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 
 #include "app/record/metrics.h"
+#include "runtime/threads/cores.h"
 #include "tests/support/ranks.h"
 #include "tests/tools/launch_fixture.h"
 
@@ -78,6 +80,39 @@ TEST_F(LaunchTest, TheCommandIsPassedOnWordForWord) {
                                     "[0, 2]", "SOLVER.MAX_ITER", "3"}))
                 .exit_code,
             0);
+}
+
+TEST_F(LaunchTest, EachProcessHasCoresOfItsOwn) {
+  const int cores = cpu_cores();
+  const auto launched = [&](const char* processes, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"launch", "-n", processes};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(
+        words.end(),
+        {"--", "sh", "-c",
+         "echo $(nproc) ${LOCKSTEP_OWN_CORES:-shared} $(taskset -cp $$ | sed 's/.*list//')"});
+    return run_lockstep(words);
+  };
+  const Outcome apart = launched("2");
+  ASSERT_EQ(apart.exit_code, 0) << apart.err;
+  const bool equal = cores % 2 == 0;
+  const std::string count = equal ? join(cores / 2, " 1 :") : join(cores, " shared :");
+  std::set<std::string> places;
+  for (const char* rank : {"[0] ", "[1] "}) {
+    const auto line = apart.out.find(rank + count);
+    ASSERT_NE(line, std::string::npos) << apart.out;
+    places.insert(apart.out.substr(line + 4, apart.out.find('\n', line) - line));
+  }
+  EXPECT_EQ(places.size(), equal ? 2U : 1U) << apart.out;
+  const std::string all = join(cores, " shared :");
+  EXPECT_NE(launched("2", {"--all-cores"}).out.find("[1] " + all), std::string::npos);
+  EXPECT_NE(launched(std::to_string(cores + 1).c_str()).out.find("[0] " + all), std::string::npos);
+  // An equal share of the cores is divided among the replicas of its own process only.
+  const Outcome trained = launch(2, train("two", {"SOLVER.MAX_ITER", "2", "THREADS", "0"}));
+  const std::string threads = join(threads_per_replica(2), " thread");
+  EXPECT_NE(trained.out.find(join("[0] mlp on 2 processes of 1 x cpu, ", threads)),
+            std::string::npos)
+      << trained.out;
 }
 
 TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
