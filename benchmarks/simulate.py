@@ -55,7 +55,9 @@ class Case:
                 "--threads", 1, "--steps", self.steps, "--feed", "in_turn", *more]
 
     def trace(self):
-        run(self.step("cpu*2", 2 * self.batch, "--trace", os.path.join(self.folder, f"{self.name}.json")))
+        # The first steps of a process are slower than the median step.
+        run(self.step("cpu*2", 2 * self.batch, "--trace", os.path.join(self.folder, f"{self.name}.json"),
+                      "--trace-steps", f"{self.steps // 2}:{self.steps}"))
 
     @staticmethod
     def seconds(out):
