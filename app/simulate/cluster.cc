@@ -68,6 +68,9 @@ ConfigKeys keys_of(ClusterFile& file) {
       link(LinkKind::processes, "latency:bandwidth between processes of one host"),
       link(LinkKind::hosts, "latency:bandwidth between hosts"),
       link(LinkKind::copies, "latency:bandwidth between a host and a GPU, for feeds"),
+      {"LINKS.TAKE_CORES", &cluster.messages_take_cores,
+       "messages between processes are work of the cores that compute, as on a host whose cores "
+       "all have a replica; computation then hides no sum"},
       {"LINKS.SHARED",
        &file.shared,
        "links that the devices of a host share: WITHIN, PROCESSES, HOSTS, COPIES; other links give "
@@ -116,6 +119,11 @@ std::string_view name_of(LinkKind kind) { return kNames[static_cast<std::size_t>
 LinkKind Cluster::between(int from, int to) const {
   if (process_of(from) == process_of(to)) return LinkKind::within;
   return host_of(from) == host_of(to) ? LinkKind::processes : LinkKind::hosts;
+}
+
+double Cluster::seconds_of_step(double ends, double computed, double reduced) const {
+  const bool one_at_a_time = messages_take_cores && all_processes() > 1;
+  return one_at_a_time ? std::max(ends, computed + reduced) : ends;
 }
 
 Cluster parse_cluster(const std::string& text, const std::string& path) {

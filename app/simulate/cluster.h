@@ -35,12 +35,14 @@ struct ClusterLink {
 struct Cluster {
   std::string name = "cluster";  // the file, for errors and documents
   int hosts = 1;
-  int devices = 1;           // of each host
-  int processes = 1;         // of each host, with equal numbers of devices
-  double flops = 0;          // of a device: products per second at best; 0: not known
-  double bandwidth = 0;      // of a device's memory, bytes per second; 0: not known
-  double memory = 0;         // bytes of a device; 0: not known, so nothing is too large
-  double launch = 0;         // seconds of each kernel beside its arithmetic and its bytes
+  int devices = 1;       // of each host
+  int processes = 1;     // of each host, with equal numbers of devices
+  double flops = 0;      // of a device: products per second at best; 0: not known
+  double bandwidth = 0;  // of a device's memory, bytes per second; 0: not known
+  double memory = 0;     // bytes of a device; 0: not known, so nothing is too large
+  double launch = 0;     // seconds of each kernel beside its arithmetic and its bytes
+  // Messages between processes are sent, received and added up by the cores that compute.
+  bool messages_take_cores = false;
   std::string profile = "";  // a trace with the times of kernels; "": times by the roofline
   std::array<ClusterLink, kLinkKinds> links = {{{{2e-6, 10e9}, true},
                                                 {{30e-6, 1.2e9}, true},
@@ -59,6 +61,9 @@ struct Cluster {
   bool has_roofline() const { return flops > 0 && bandwidth > 0; }
   // Seconds to move or add up values in the memory of a device.
   double memory_seconds(double bytes) const { return bandwidth > 0 ? bytes / bandwidth : 0; }
+  // Returns the seconds of a step that computes for `computed` and sums for `reduced` seconds, and
+  // would end at `ends` if its sums took no core. A core does one of both at a time.
+  double seconds_of_step(double ends, double computed, double reduced) const;
 };
 
 // Reads the file. Throws an Error with its line and key for values that are wrong or do not fit.

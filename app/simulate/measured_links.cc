@@ -191,6 +191,7 @@ Cluster measured_cluster(Comm* comm, const std::vector<Device>& devices, const D
   Cluster cluster;
   const int each = static_cast<int>(devices.size());
   cluster.devices = each;
+  cluster.messages_take_cores = devices[0].info().in_host_memory;
   cluster.flops = rates.flops;
   cluster.bandwidth = rates.bandwidth;
   if (each > 1)

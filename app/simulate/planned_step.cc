@@ -26,7 +26,6 @@ class PlanTasks {
     join_messages();
     for (const auto& [number, meeting] : meetings_) add_meeting(meeting);
     events_.run();
-    result_.seconds = events_.ends();
     for (const auto& [phase, task] : of_first_) {
       const double seconds = events_.ends(task) - events_.begins(task);
       result_.phases[static_cast<std::size_t>(phase)] += seconds;
@@ -35,6 +34,8 @@ class PlanTasks {
     double computed = result_.feeds;
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update})
       computed += result_.phase(phase);
+    result_.seconds =
+        cluster_.seconds_of_step(events_.ends(), computed, result_.phase(Phase::reduce));
     result_.exposed = std::max(0.0, result_.seconds - computed);
     result_.bytes = events_.sent_bytes();
     result_.messages = static_cast<double>(events_.messages());

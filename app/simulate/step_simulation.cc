@@ -300,7 +300,7 @@ SimulatedStep StepSimulator::run(const ReduceChoice& choice, bool each) {
     result.bytes = events.sent_bytes();
     result.messages = static_cast<double>(events.messages());
   }
-  result.seconds = events.ends();
+  result.seconds = cluster_.seconds_of_step(events.ends(), tasks.computed(), reducing);
   result.phases = tasks.phases();
   result.phases[static_cast<std::size_t>(Phase::reduce)] = reducing;
   result.feeds = step_.feeds;

@@ -21,6 +21,7 @@ LINKS:
   WITHIN: 2us:300G
   PROCESSES: 4us:200G
   HOSTS: 10us:25G
+  TAKE_CORES: true
   SHARED: [HOSTS]
 )";
 
@@ -35,6 +36,7 @@ TEST(ClusterFile, SaysHostsDevicesAndLinks) {
   EXPECT_DOUBLE_EQ(cluster.link(LinkKind::hosts).speed.bandwidth, 25e9);
   EXPECT_TRUE(cluster.link(LinkKind::hosts).shared);
   EXPECT_FALSE(cluster.link(LinkKind::within).shared);
+  EXPECT_TRUE(cluster.messages_take_cores);
   const Cluster again = parse_cluster(yaml_of(cluster), "again.yaml");
   EXPECT_EQ(yaml_of(again), yaml_of(cluster));
 }

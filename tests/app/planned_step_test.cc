@@ -82,6 +82,15 @@ TEST(PlannedStep, ProcessesExchangeTheGradients) {
       EXPECT_GT(planned.seconds, before) << spec;
       EXPECT_GE(planned.exposed, parameters / bandwidth) << spec;
       EXPECT_GE(planned.phase(Phase::reduce), parameters / bandwidth) << spec;
+      cluster.messages_take_cores = true;
+      const SimulatedStep one_at_a_time =
+          simulate_plans(PlannedProcesses(source, cluster), cluster, times);
+      cluster.messages_take_cores = false;
+      EXPECT_GE(one_at_a_time.exposed, one_at_a_time.phase(Phase::reduce) - 1e-12) << spec;
+      EXPECT_GE(one_at_a_time.seconds, planned.seconds) << spec;
+      if (planned.exposed < planned.phase(Phase::reduce)) {  // a sum was hidden
+        EXPECT_GT(one_at_a_time.seconds, planned.seconds) << spec;
+      }
       before = planned.seconds;
     }
     EXPECT_NE(why_not_planned(source, cluster_of(2, 2, 1, false)), "");

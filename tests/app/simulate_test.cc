@@ -121,6 +121,16 @@ TEST(StepSimulation, AQueueHidesASumBehindTheBackwardPass) {
   const SimulatedStep made = quick.alike(choice_with("collective"));
   EXPECT_NEAR(made.seconds, 8e-3, 1e-12) << "b's update hides the sum of a";
   EXPECT_NEAR(made.exposed, 0, 1e-12);
+  cluster.messages_take_cores = true;
+  EXPECT_NEAR(quick.alike(choice_with("collective")).seconds, 8e-3, 1e-12) << "one process";
+  cluster.processes = 2;
+  cluster.link(LinkKind::processes).speed = {1e-5, 1e9};
+  StepSimulator apart(step, cluster);
+  for (const SimulatedStep& one :
+       {apart.alike(choice_with("collective")), apart.each(choice_with("collective"))}) {
+    EXPECT_NEAR(one.seconds, 8e-3 + 2 * sum(), 1e-12);
+    EXPECT_NEAR(one.exposed, 2 * sum(), 1e-12);
+  }
 }
 
 struct Layout {
