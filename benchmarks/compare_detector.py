@@ -107,7 +107,7 @@ def compare_scores(args):
     with tempfile.TemporaryDirectory(prefix="runs_", dir=args.data) as work:
         lockstep = Lockstep(args, kind, work)
         training, testing = (Pictures(lockstep.folders[name], args.finds) for name in ("train", "val"))
-        columns = ["AP", "AP50", *([f"{args.finds} AP"[-8:], "AP50"] if kind.kind else []), "s/step"]
+        columns = ["AP", "AP50", *([f"{args.finds[:4]}. AP", "AP50"] if kind.kind else []), "s/step"]
         print(f"{kind.network}, {args.pictures['train']} pictures, {args.iterations} iterations, "
               f"{args.threads} threads, torchvision {torchvision.__version__}, PyTorch "
               f"{torch.__version__}\nseed{'':16}" + "".join(f"{name:>9}" for name in columns), flush=True)

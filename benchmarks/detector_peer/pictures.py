@@ -46,6 +46,7 @@ class Pictures:
         self.swap = pairs_of(self.points)
         for each in self.coco.dataset["annotations"]:  # a crowd region has no points
             each.setdefault("num_keypoints", 0)
+            each.setdefault("keypoints", [0.0, 0, 0] * len(self.points))
         self.ids, self.images, self.targets = [], [], []
         for image in self.coco.dataset["images"]:
             pixels = decode_image(f"{folder}/images/{image['file_name']}", ImageReadMode.RGB)
@@ -58,7 +59,7 @@ class Pictures:
             self.targets.append({"boxes": boxes, "labels": torch.tensor(labels, dtype=torch.int64)})
             if finds == "keypoints":
                 self.targets[-1]["keypoints"] = torch.tensor(
-                    [each.get("keypoints") or [0.0, 0, 0] * len(self.points) for each in objects]
+                    [each["keypoints"] for each in objects]
                 ).reshape(-1, len(self.points), 3)
         self.with_objects = [n for n, target in enumerate(self.targets) if len(target["labels"])
                              and (finds != "keypoints" or target["keypoints"][:, :, 2].any())]
