@@ -108,7 +108,7 @@ class Pictures:
             coded = [run_lengths.encode(numpy.asfortranarray(mask)) for mask in bits]
             return [without_box(one) | {"segmentation": mask} for one, mask in zip(results, coded)]
         if self.finds == "keypoints":
-            points = found["keypoints"].reshape(len(results), -1).tolist()
+            points = found["keypoints"].flatten(1).tolist()
             return [without_box(one) | {"keypoints": of} for one, of in zip(results, points)
                     if one["category_id"] in self.with_points]
         return []
